@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The instantiation pass: a graph in, a plan out. Pure functions of their input: no threads, no
+ * clock, no addresses; the same input gives the same plan. In this order: order, place, lanes,
+ * waits, plan_check. */
+#ifndef RD_COMPILE_COMPILE_H
+#define RD_COMPILE_COMPILE_H
+
+#include "compile/plan.h"
+#include "subgraph/graph.h"
+
+enum { RD_PLACE_ANY = 0xffff };
+
+struct rd_compile_input {
+    const struct rd_graph *graph; /* acyclic within a replay */
+    /* By node; each may be NULL (all 0, all 0, all any). */
+    const uint32_t *cost_ns;  /* 0: not known */
+    const int32_t *priority;  /* among ready nodes greater goes first */
+    const uint16_t *bound;    /* processor, or RD_PLACE_ANY */
+    uint32_t processors;      /* at least 1, at most RD_LANES_MAX */
+    uint32_t handover_ns;     /* cost of a dependence from one processor to another */
+    uint32_t unknown_cost_ns; /* taken for a cost of 0; at least 1 */
+    int check;                /* run plan_check */
+};
+
+/* MEMORY, or INVALID for what the plan's fields cannot hold (lanes, positions); the message says
+ * what. */
+rondo_status rd_compile(struct rd_allocator *a, const struct rd_compile_input *input,
+                        struct rd_plan **plan);
+
+#endif

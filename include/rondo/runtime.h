@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The runtime: a process's processors, their workers and the cleaner. */
+#ifndef RONDO_RUNTIME_H
+#define RONDO_RUNTIME_H
+
+#include <rondo/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { RONDO_LOG_ERROR = 0, RONDO_LOG_WARNING = 1, RONDO_LOG_INFO = 2 };
+
+typedef struct rondo_runtime_options {
+    /* The CPUs to use, as numbers of the operating system: "2-5,8". Each entry is one processor
+     * with one pinned worker, in the order given; a CPU named twice carries two workers. NULL:
+     * every CPU of the caller's affinity mask, one worker each. */
+    const char *cpus;
+    /* How long a worker or a waiting caller looks for work before it sleeps, in ns. 0: chosen by
+     * the runtime (50,000, and at once when the workers of this process outnumber its CPUs). */
+    int64_t park_after_ns;
+    /* Where the cleaner's thread may run, as `cpus`. NULL: anywhere the opener may. */
+    const char *cleaner_cpus;
+    /* Memory: both or neither. `allocate` returns `bytes` aligned to `align` (a power of two), or
+     * NULL; called from any thread. NULL: the C library's. */
+    void *(*allocate)(void *context, size_t bytes, size_t align);
+    void (*release)(void *context, void *block);
+    /* Receives messages (RONDO_LOG_...), from any thread. NULL: errors and warnings go to stderr.
+     */
+    void (*log)(void *context, int level, const char *message);
+    void *context; /* given to the three hooks */
+} rondo_runtime_options;
+
+/* Opens a runtime: reads the machine with hwloc, starts and pins the workers and the cleaner.
+ * `options` may be NULL. Signals are blocked in the threads it starts. Blocks until they run.
+ * INVALID: a CPU list that cannot be read or names a CPU outside the affinity mask, one of the two
+ * memory hooks alone. MEMORY, SYSTEM: nothing is left behind.
+ * Ended by rondo_runtime_close. */
+RONDO_API rondo_status rondo_runtime_open_sized(const rondo_runtime_options *options,
+                                                size_t options_bytes, rondo_runtime *runtime);
+
+/* Waits until every submitted replay has ended, destroys what is left of the runtime's objects (a
+ * warning lists them in debug builds), stops the threads. WOULD_BLOCK inside a task. */
+RONDO_API rondo_status rondo_runtime_close(rondo_runtime runtime);
+
+/* Waits until all that was destroyed before this call has been freed. Blocks; WOULD_BLOCK inside a
+ * task. Does not wait for replays of execs that still live. */
+RONDO_API rondo_status rondo_runtime_drain(rondo_runtime runtime);
+
+/* Gives memory that is kept for reuse back to the system. Blocks for as long as freeing takes. */
+RONDO_API rondo_status rondo_runtime_trim(rondo_runtime runtime);
+
+/* What lives in a runtime. Created less freed: 0 everywhere once all is destroyed and drained. */
+typedef struct rondo_runtime_statistics {
+    uint64_t execs, subgraphs, buffers; /* objects, those destroyed and not yet freed included */
+    uint64_t frames;                    /* frames of live execs */
+    uint64_t sources;                   /* event sources in use by this runtime */
+    uint64_t held;                      /* frames that hold more than their slot, not yet retired */
+    uint64_t bytes;       /* memory obtained through the allocator and not given back */
+    uint64_t allocations; /* calls of the allocator so far; grows only */
+} rondo_runtime_statistics;
+
+/* Any thread, never blocks; the numbers are read one after the other. */
+RONDO_API rondo_status rondo_runtime_stats_sized(rondo_runtime runtime,
+                                                 rondo_runtime_statistics *statistics,
+                                                 size_t statistics_bytes);
+
+/* How many processors (workers) the runtime has. */
+RONDO_API rondo_status rondo_runtime_processors(rondo_runtime runtime, uint32_t *count);
+
+static inline rondo_status rondo_runtime_open(const rondo_runtime_options *options,
+                                              rondo_runtime *runtime)
+{
+    return rondo_runtime_open_sized(options, sizeof(rondo_runtime_options), runtime);
+}
+static inline rondo_status rondo_runtime_stats(rondo_runtime runtime,
+                                               rondo_runtime_statistics *statistics)
+{
+    return rondo_runtime_stats_sized(runtime, statistics, sizeof *statistics);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

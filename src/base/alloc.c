@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "src/base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void *system_allocate(void *context, size_t bytes, size_t align)
+{
+    void *block;
+    (void)context;
+    if (align <= _Alignof(max_align_t))
+        return malloc(bytes);
+    return posix_memalign(&block, align, bytes) ? NULL : block;
+}
+
+static void system_release(void *context, void *block)
+{
+    (void)context;
+    free(block);
+}
+
+void rd_allocator_init(struct rd_allocator *a, void *(*allocate)(void *, size_t, size_t),
+                       void (*release)(void *, void *), void *context)
+{
+    a->allocate = allocate ? allocate : system_allocate;
+    a->release = release ? release : system_release;
+    a->context = context;
+    rd_store_relaxed(&a->bytes, 0);
+    rd_store_relaxed(&a->calls, 0);
+}
+
+struct rd_allocator *rd_allocator_system(void)
+{
+    static struct rd_allocator a = { system_allocate, system_release, NULL, 0, 0 };
+    return &a;
+}
+
+void *rd_alloc(struct rd_allocator *a, size_t bytes, size_t align)
+{
+    void *block = a->allocate(a->context, bytes ? bytes : 1, align);
+    /* Statistics: nothing is ordered by them. */
+    rd_add_relaxed(&a->calls, 1);
+    if (block)
+        rd_add_relaxed(&a->bytes, bytes);
+    return block;
+}
+
+void *rd_zalloc(struct rd_allocator *a, size_t bytes, size_t align)
+{
+    void *block = rd_alloc(a, bytes, align);
+    return block ? memset(block, 0, bytes) : NULL;
+}
+
+void rd_free(struct rd_allocator *a, void *block, size_t bytes)
+{
+    if (!block)
+        return;
+    rd_sub_relaxed(&a->bytes, bytes);
+    a->release(a->context, block);
+}
+
+char *rd_strdup(struct rd_allocator *a, const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    char *copy = rd_alloc(a, bytes, 1);
+    return copy ? memcpy(copy, text, bytes) : NULL;
+}
+
+void *rd_alloc_array(struct rd_allocator *a, size_t count, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes))
+        return NULL;
+    return rd_alloc(a, bytes, 16);
+}
+
+void *rd_zalloc_array(struct rd_allocator *a, size_t count, size_t size)
+{
+    void *block = rd_alloc_array(a, count, size);
+    return block ? memset(block, 0, count * size) : NULL;
+}
+
+int rd_grow(struct rd_allocator *a, void **items, size_t *capacity, size_t count, size_t more,
+            size_t size)
+{
+    size_t want, room;
+    void *block;
+    if (__builtin_add_overflow(count, more, &want))
+        return 0;
+    if (want <= *capacity)
+        return 1;
+    room = *capacity + *capacity / 2 + 8;
+    if (room < want)
+        room = want;
+    block = rd_alloc_array(a, room, size);
+    if (!block)
+        return 0;
+    if (count)
+        memcpy(block, *items, count * size);
+    rd_free_array(a, *items, *capacity, size);
+    *items = block;
+    *capacity = room;
+    return 1;
+}

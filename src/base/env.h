@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Every environment variable Rondo reads, in one table. */
+#ifndef RD_BASE_ENV_H
+#define RD_BASE_ENV_H
+
+#include <stdint.h>
+
+/* name, what to say for its default, its range, one line of help */
+#define RD_ENVIRONMENT(X)                               \
+    X(RONDO_MODE, "none", "compiled | interpreted",     \
+      "overrides mode RONDO_AUTO of rondo_instantiate") \
+    X(RONDO_STALL_S, "0 (off)", "0 to 86400",           \
+      "seconds without progress after which a waiting thread logs what it waits for")
+
+enum rd_env {
+#define RD_ENV_ENUM(name, by_default, range, help) RD_ENV_##name,
+    RD_ENVIRONMENT(RD_ENV_ENUM)
+#undef RD_ENV_ENUM
+        RD_ENV_COUNT
+};
+
+struct rd_env_entry {
+    const char *name, *by_default, *range, *help;
+};
+extern const struct rd_env_entry rd_env_table[RD_ENV_COUNT];
+
+/* The variable's text, or NULL when it is unset or empty. */
+const char *rd_env_text(enum rd_env variable);
+/* Its value as a whole number within [low, high]; `otherwise` when unset or not such a number. */
+int64_t rd_env_number(enum rd_env variable, int64_t low, int64_t high, int64_t otherwise);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Buffers: bytes known by handle, with a shape. Counted: the handle holds one reference, every
+ * slot, exec and frame that uses the buffer another. */
+#ifndef RD_MACHINE_BUFFER_H
+#define RD_MACHINE_BUFFER_H
+
+#include "src/machine/runtime.h"
+
+#include <rondo/buffer.h>
+
+struct rd_buffer {
+    struct rd_runtime *rt;
+    rd_atomic64 refs;
+    char *name;
+    rondo_shape shape; /* complete: absent extents 1, pitches filled in */
+    char *base;        /* element (0,0,0) */
+    size_t bytes;      /* from base to the end of the last element */
+    int owned;         /* allocated by the runtime */
+};
+
+/* Completes a shape: absent extents become 1, pitches of 0 dense. INVALID with a message that
+ * begins with `who` ("buffer 'u'") when it cannot be one: no elements, negative or overflowing
+ * extents, a pitch smaller than a row. *bytes: its span. */
+rondo_status rd_shape_complete(const char *who, const rondo_shape *shape, rondo_shape *complete,
+                               size_t *bytes);
+/* A counted reference to the buffer of a handle; NULL with the message set and *status told.
+ * Allocates nothing, so a replay may call it. */
+struct rd_buffer *rd_buffer_get(rondo_buffer handle, rondo_status *status);
+void rd_buffer_ref(struct rd_buffer *b);
+void rd_buffer_unref(struct rd_buffer *b);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A process's machine: what every object of a runtime shares. */
+#ifndef RD_MACHINE_RUNTIME_H
+#define RD_MACHINE_RUNTIME_H
+
+#include "src/base/alloc.h"
+#include "src/base/log.h"
+
+#include <rondo/runtime.h>
+
+struct rd_worker;
+struct rd_cleaner;
+
+struct rd_runtime {
+    uint64_t id;
+    struct rd_allocator alloc;
+    struct rd_log log;
+    int64_t park_after_ns; /* how long to look for work before sleeping; 0 where threads outnumber
+                              CPUs */
+    uint32_t processors;
+    struct rd_worker *workers; /* one per processor */
+    struct rd_cleaner *cleaner;
+    rd_atomic64 refs; /* the handle, and one per live object */
+    /* statistics */
+    rd_atomic64 execs, subgraphs, buffers, frames, sources, held;
+};
+
+/* A counted reference to the runtime of a handle; NULL with this thread's message set and *status
+ * told. */
+struct rd_runtime *rd_runtime_get(rondo_runtime handle, rondo_status *status);
+void rd_runtime_ref(struct rd_runtime *rt);
+void rd_runtime_unref(struct rd_runtime *rt);
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The recording: what rondo_subgraph_... and rondo_record_... build and instantiation reads. Plain
+ * data, no threads. Names, argument bytes and lists lie in pools; an index of a pool never changes.
+ */
+#ifndef RD_SUBGRAPH_SUBGRAPH_H
+#define RD_SUBGRAPH_SUBGRAPH_H
+
+#include "src/base/error.h"
+#include "src/machine/buffer.h"
+#include "subgraph/graph.h"
+
+#include <rondo/subgraph.h>
+
+enum rd_node_kind { RD_NODE_TASK, RD_NODE_CALL, RD_NODE_COPY, RD_NODE_FILL };
+enum rd_slot_kind { RD_SLOT_FIXED, RD_SLOT_RING, RD_SLOT_BOUND };
+enum { RD_PROCESSOR_ANY = 0xffff };
+
+/* A normalised box: counts at least 1, absent dimensions first 0 and count 1. Same layout as
+ * rondo_region. */
+typedef rondo_region rd_box;
+
+struct rd_slot {
+    uint32_t name; /* offset in names */
+    uint8_t kind;
+    rondo_shape shape; /* complete, see rd_shape_complete */
+    size_t bytes;      /* span of the shape */
+    struct rd_buffer *
+        *buffers; /* referenced; 1 of a fixed slot, `count` of a ring, none if bound */
+    uint32_t count, ring_first, ring_stride; /* stride at least 1 */
+    uint32_t alias; /* index of the slot it may share bytes with, itself if none */
+};
+
+struct rd_param {
+    uint32_t name;
+    uint32_t bytes;
+    uint32_t offset; /* in a block of all parameters; aligned to 64 or to the size rounded up to a
+                        power of two, whichever is less */
+    uint8_t has_initial; /* then params_initial + offset holds it */
+};
+
+/* Boxes of an access: boxes[box] is the box rondo_task_view shows (clipped hull); if box_count is 0
+ * it is the exact region too, else boxes[box + 1 .. box + 1 + box_count) are, pairwise disjoint or
+ * not. */
+struct rd_access {
+    uint32_t slot;
+    uint32_t box, box_count;
+    uint8_t mode; /* RONDO_READ, RONDO_WRITE, RONDO_READ_WRITE */
+};
+
+struct rd_patch {
+    uint32_t param, from, to, bytes;
+};
+
+/* A context and who releases it: one reference of the subgraph, one of every exec made from it. */
+struct rd_holder {
+    rd_atomic64 refs;
+    void *context;
+    void (*release)(void *context); /* may be NULL */
+};
+
+struct rd_node {
+    rondo_task_fn *fn;
+    uint64_t tag;
+    size_t arg;         /* offset in args, a multiple of 64 */
+    uint32_t arg_bytes; /* 0: the task gets NULL */
+    uint32_t name;
+    uint32_t holder; /* index in holders + 1; 0: context NULL */
+    uint32_t access, access_count;
+    uint32_t param, param_count; /* in param_uses: parameter indices */
+    uint32_t patch, patch_count;
+    uint32_t chunk;   /* index in chunks; 0: the empty region that chunks[0] is */
+    uint32_t cost_ns; /* 0: not known; saturated */
+    int32_t priority;
+    uint16_t bound; /* processor index or RD_PROCESSOR_ANY */
+    uint8_t kind;
+    uint8_t everything; /* 1: touches everything (no accesses); 2: ordered with NO_ACCESS nodes too
+                           (a call) */
+};
+
+/* An edge by hand. A rondo_record_for handle was expanded to its nodes. */
+struct rd_hand_edge {
+    uint32_t from, to, distance;
+};
+
+/* The nodes of one rondo_record_for. */
+struct rd_group {
+    uint32_t first, count;
+};
+
+#define RD_POOL(T)              \
+    struct {                    \
+        T *item;                \
+        size_t count, capacity; \
+    }
+
+struct rd_subgraph {
+    struct rd_runtime *rt;
+    rd_atomic64 refs;
+    uint64_t id;
+    uint32_t serial; /* of this process; in every handle of its nodes, slots and parameters */
+    int edges_explicit;
+    char *name;
+    rondo_status error; /* the first that stuck, and its message */
+    char error_message[RD_MESSAGE_BYTES];
+
+    RD_POOL(char) names; /* terminated strings; offset 0 is "" */
+    RD_POOL(char) args;
+    RD_POOL(struct rd_slot) slots;
+    RD_POOL(struct rd_param) params;
+    RD_POOL(char) params_initial; /* the block of all initial values */
+    RD_POOL(struct rd_node) nodes;
+    RD_POOL(struct rd_access) accesses;
+    RD_POOL(rd_box) boxes;
+    RD_POOL(rondo_region) chunks;
+    RD_POOL(uint32_t) param_uses;
+    RD_POOL(struct rd_patch) patches;
+    RD_POOL(struct rd_hand_edge) edges;
+    RD_POOL(struct rd_holder *) holders;
+    RD_POOL(struct rd_group) groups;
+};
+
+/* Handles of nodes, slots and parameters: {serial:32, kind:2, value:30}; value is the index + 1, a
+ * node group's kind its own. */
+enum rd_part { RD_PART_NODE, RD_PART_GROUP, RD_PART_SLOT, RD_PART_PARAM };
+static inline uint64_t rd_part_id(uint32_t serial, enum rd_part part, size_t index)
+{
+    return (uint64_t)serial << 32 | (uint64_t)part << 30 | (uint64_t)(index + 1);
+}
+
+/* A counted reference; NULL with the message set and *status told. */
+struct rd_subgraph *rd_subgraph_get(rondo_subgraph handle, rondo_status *status);
+void rd_subgraph_unref(struct rd_subgraph *g);
+static inline const char *rd_subgraph_text(const struct rd_subgraph *g, uint32_t name)
+{
+    return g->names.item + name;
+}
+
+/* The index behind a handle; RONDO_ERR_INVALID with a message naming `what` ("node 'relax':
+ * after[2]") for {0} or a handle of another subgraph or kind. */
+rondo_status rd_subgraph_slot_of(const struct rd_subgraph *g, rondo_slot handle, const char *what,
+                                 uint32_t *index);
+rondo_status rd_subgraph_param_of(const struct rd_subgraph *g, rondo_param handle, const char *what,
+                                  uint32_t *index);
+/* The nodes [first, first + count) a handle stands for. */
+rondo_status rd_subgraph_nodes_of(const struct rd_subgraph *g, rondo_node handle, const char *what,
+                                  uint32_t *first, uint32_t *count);
+
+void rd_holder_unref(struct rd_allocator *a, struct rd_holder *h); /* may call release */
+
+/* check.c: everything that can be wrong with a whole recording. INVALID, the message naming nodes,
+ * slots and values; cycles are printed as the path of names. Called by rd_subgraph_analyse. */
+rondo_status rd_subgraph_check(const struct rd_subgraph *g, const struct rd_graph *graph);
+
+/* depend.c: edges by hand and edges from accesses. `carried`: also those from one replay to later
+ * ones (for pipelined order); else edges by hand with a distance are left out as well, and the
+ * distance is 0. Near-linear in nodes and accesses. INVALID: what check.c refuses; with `carried`,
+ * a distance over RD_DISTANCE_MAX, naming the slot or the nodes. */
+rondo_status rd_subgraph_analyse(const struct rd_subgraph *g, int carried, struct rd_graph *graph);
+
+/* move.c: the tasks behind copy and fill nodes; `arg` is a struct rd_move. */
+int rd_move_copy(rondo_task *self, const void *arg);
+int rd_move_fill(rondo_task *self, const void *arg);
+/* The task behind rondo_record_call; `arg` is a struct rd_call. */
+struct rd_call {
+    void (*fn)(void *context);
+    void *context;
+};
+int rd_call_run(rondo_task *self, const void *arg);
+
+#endif
