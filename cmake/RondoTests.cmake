@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Every tests/**/test_NAME.c is a program and a CTest entry test_NAME, labelled with its folder. The
+# other C files there, but for tests/runner, are helpers that each of them may use.
+
+file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS tests/test_*.c)
+file(GLOB_RECURSE support_sources CONFIGURE_DEPENDS tests/*.c)
+list(FILTER support_sources EXCLUDE REGEX "/tests/runner/|/test_[^/]*$")
+list(FILTER test_sources EXCLUDE REGEX "/tests/runner/")
+
+# What a test compiles with. Under a sanitizer the tests run by tests/runner instead of Criterion,
+# which does not work under ThreadSanitizer and does not fail a test that leaks.
+add_library(rondo_test INTERFACE)
+target_include_directories(rondo_test INTERFACE ${CMAKE_CURRENT_SOURCE_DIR})
+target_link_libraries(rondo_test INTERFACE rondo_build rondo Threads::Threads m)
+# Test(suite, name) gives its variadic macro no variadic argument.
+set(criterion_warnings $<$<C_COMPILER_ID:Clang>:-Wno-gnu-zero-variadic-macro-arguments>)
+target_compile_options(rondo_test INTERFACE ${criterion_warnings})
+if(RONDO_SANITIZE)
+  add_library(rondo_runner OBJECT tests/runner/runner.c)
+  target_include_directories(rondo_runner SYSTEM PUBLIC ${CRITERION_INCLUDE_DIRS})
+  target_link_libraries(rondo_runner PRIVATE rondo_build)
+  target_include_directories(rondo_test SYSTEM INTERFACE ${CRITERION_INCLUDE_DIRS})
+  target_link_libraries(rondo_test INTERFACE rondo_runner)
+  target_sources(rondo_test INTERFACE $<TARGET_OBJECTS:rondo_runner>)
+else()
+  target_link_libraries(rondo_test INTERFACE PkgConfig::CRITERION)
+endif()
+
+if(support_sources)
+  add_library(rondo_test_support STATIC ${support_sources})
+  target_include_directories(rondo_test_support PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+  target_include_directories(rondo_test_support SYSTEM PRIVATE ${CRITERION_INCLUDE_DIRS})
+  target_compile_options(rondo_test_support PRIVATE ${criterion_warnings})
+  target_link_libraries(rondo_test_support PRIVATE rondo_build PUBLIC rondo)
+  target_link_libraries(rondo_test INTERFACE rondo_test_support)
+endif()
+
+set(test_timeout 300)
+set(test_environment
+  "RONDO_SOURCE_DIR=${CMAKE_CURRENT_SOURCE_DIR}" "RONDO_BINARY_DIR=${CMAKE_CURRENT_BINARY_DIR}")
+if(RONDO_SANITIZE)
+  set(test_timeout 900)
+  list(APPEND test_environment
+    "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1"
+    "UBSAN_OPTIONS=print_stacktrace=1"
+    "TSAN_OPTIONS=suppressions=${CMAKE_CURRENT_SOURCE_DIR}/tests/runner/tsan.supp:halt_on_error=0")
+endif()
+
+foreach(source IN LISTS test_sources)
+  cmake_path(GET source STEM name)
+  cmake_path(GET source PARENT_PATH folder)
+  cmake_path(GET folder FILENAME label)
+  add_executable(${name} ${source})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_link_libraries(${name} PRIVATE rondo_test)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${test_timeout}
+    ENVIRONMENT "${test_environment}")
+endforeach()
