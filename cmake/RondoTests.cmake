@@ -57,3 +57,28 @@ foreach(source IN LISTS test_sources)
   set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${test_timeout}
     ENVIRONMENT "${test_environment}")
 endforeach()
+
+# ---- the runner itself: tests of known outcome, each judged by its verdict
+if(RONDO_SANITIZE)
+  add_executable(runner_planted tests/runner/planted.c $<TARGET_OBJECTS:rondo_runner>)
+  set_target_properties(runner_planted PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_include_directories(runner_planted SYSTEM PRIVATE ${CRITERION_INCLUDE_DIRS})
+  target_link_libraries(runner_planted PRIVATE rondo_build Threads::Threads)
+  target_compile_options(runner_planted PRIVATE ${criterion_warnings})
+  set(verdicts
+    passes=PASS aborts=FAIL goes_on=FAIL thread=FAIL signal_expected=PASS signal_missing=FAIL
+    signal_unexpected=FAIL exit_expected=PASS exit_unexpected=FAIL skips=SKIP disabled=SKIP late=FAIL)
+  if(RONDO_SANITIZE STREQUAL "address")
+    list(APPEND verdicts leaks=FAIL races=PASS)
+  else()
+    list(APPEND verdicts leaks=PASS races=FAIL)
+  endif()
+  foreach(verdict IN LISTS verdicts)
+    string(REPLACE "=" ";" verdict ${verdict})
+    list(GET verdict 0 name)
+    list(GET verdict 1 word)
+    add_test(NAME runner_${name} COMMAND runner_planted --filter planted/${name})
+    set_tests_properties(runner_${name} PROPERTIES LABELS runner TIMEOUT 60
+      ENVIRONMENT "${test_environment}" PASS_REGULAR_EXPRESSION "\\[${word}\\] planted/${name}")
+  endforeach()
+endif()
