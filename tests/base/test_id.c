@@ -153,7 +153,7 @@ static void *churn(void *argument)
     return NULL;
 }
 
-Test(id, retired_once, .timeout = 60)
+Test(id, freed_once, .timeout = 60)
 {
     pthread_t thread[THREADS];
     uintptr_t i;
@@ -164,4 +164,45 @@ Test(id, retired_once, .timeout = 60)
     cr_assert_eq(rd_load_relaxed(&retired), rd_load_relaxed(&made));
     cr_assert_eq(rd_load_relaxed(&made), THREADS * rd_test_scaled(20000));
     cr_assert_gt(rd_load_relaxed(&seen), 0u);
+}
+
+/* All threads retire the same ids in the same order, so they meet at most of them. */
+enum { BATCH = 512 };
+
+static uint64_t batch[BATCH];
+static rd_atomic32 winners[BATCH];
+static pthread_barrier_t meet;
+
+static void *retire_batches(void *argument)
+{
+    int is_first = !argument;
+    uint64_t round, rounds = rd_test_scaled(2000);
+    for (round = 0; round < rounds; round++) {
+        size_t i;
+        for (i = 0; is_first && i < BATCH; i++) {
+            batch[i] = rd_id_new(RD_ID_EXEC, &batch[i]);
+            rd_store_relaxed(&winners[i], 0);
+        }
+        pthread_barrier_wait(&meet);
+        for (i = 0; i < BATCH; i++)
+            if (rd_id_retire(batch[i], RD_ID_EXEC) == &batch[i])
+                rd_add_relaxed(&winners[i], 1);
+        pthread_barrier_wait(&meet);
+        for (i = 0; is_first && i < BATCH; i++)
+            if (rd_load_relaxed(&winners[i]) != 1)
+                abort();
+    }
+    return NULL;
+}
+
+Test(id, retired_once, .timeout = 60)
+{
+    pthread_t thread[THREADS];
+    uintptr_t i;
+    cr_assert_eq(pthread_barrier_init(&meet, NULL, THREADS), 0);
+    for (i = 0; i < THREADS; i++)
+        cr_assert_eq(pthread_create(&thread[i], NULL, retire_batches, (void *)i), 0);
+    for (i = 0; i < THREADS; i++)
+        cr_assert_eq(pthread_join(thread[i], NULL), 0);
+    pthread_barrier_destroy(&meet);
 }
