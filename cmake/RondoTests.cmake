@@ -58,6 +58,33 @@ foreach(source IN LISTS test_sources)
     ENVIRONMENT "${test_environment}")
 endforeach()
 
+# ---- the sources themselves
+foreach(check include_floors include_floors_test)
+  add_test(NAME ${check} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/${check})
+  set_tests_properties(${check} PROPERTIES LABELS sources TIMEOUT 60)
+endforeach()
+if(TARGET rondo_shared)
+  add_test(NAME exports COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/exports
+    $<TARGET_FILE:rondo_shared> ${CMAKE_CURRENT_SOURCE_DIR}/include)
+  set_tests_properties(exports PROPERTIES LABELS sources TIMEOUT 60)
+endif()
+
+# Each public header stands alone, as C11 and as C++17: it compiles, with all warnings, or the build
+# fails.
+file(GLOB public_headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/include include/rondo/*.h)
+set(header_sources)
+foreach(header IN LISTS public_headers)
+  string(MAKE_C_IDENTIFIER ${header} stem)
+  foreach(suffix c cpp)
+    set(source ${CMAKE_CURRENT_BINARY_DIR}/headers/${stem}.${suffix})
+    file(CONFIGURE OUTPUT ${source} CONTENT "#include <@header@>\n" @ONLY)
+    list(APPEND header_sources ${source})
+  endforeach()
+endforeach()
+add_library(rondo_headers OBJECT ${header_sources})
+target_include_directories(rondo_headers PRIVATE include)
+target_link_libraries(rondo_headers PRIVATE rondo_build)
+
 # ---- the runner itself: tests of known outcome, each judged by its verdict
 if(RONDO_SANITIZE)
   add_executable(runner_planted tests/runner/planted.c $<TARGET_OBJECTS:rondo_runner>)
