@@ -6,6 +6,11 @@ file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS tests/test_*.c)
 file(GLOB_RECURSE support_sources CONFIGURE_DEPENDS tests/*.c)
 list(FILTER support_sources EXCLUDE REGEX "/tests/runner/|/test_[^/]*$")
 list(FILTER test_sources EXCLUDE REGEX "/tests/runner/")
+# The parts of the command `rondo` that have tests of their own.
+list(APPEND support_sources tools/stg.c)
+if(NOT TARGET rondo_tool)
+  list(FILTER test_sources EXCLUDE REGEX "/tests/tools/test_command")
+endif()
 
 # What a test compiles with. Under a sanitizer the tests run by tests/runner instead of Criterion,
 # which does not work under ThreadSanitizer and does not fail a test that leaks.
@@ -109,3 +114,16 @@ if(RONDO_SANITIZE)
       ENVIRONMENT "${test_environment}" PASS_REGULAR_EXPRESSION "\\[${word}\\] planted/${name}")
   endforeach()
 endif()
+
+# ---- the examples check their own results
+foreach(example loop cholesky heat)
+  if(TARGET example_${example})
+    set(arguments)
+    if(example STREQUAL "heat")
+      set(arguments --size 96x64 --steps 40 --tiles 3x5 --repeat 2 --output heat-test.png)
+    endif()
+    add_test(NAME example_${example} COMMAND example_${example} ${arguments})
+    set_tests_properties(example_${example} PROPERTIES LABELS examples TIMEOUT ${test_timeout}
+      ENVIRONMENT "${test_environment}")
+  endif()
+endforeach()
