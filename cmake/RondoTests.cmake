@@ -72,6 +72,11 @@ if(TARGET rondo_shared)
   add_test(NAME exports COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/exports
     $<TARGET_FILE:rondo_shared> ${CMAKE_CURRENT_SOURCE_DIR}/include)
   set_tests_properties(exports PROPERTIES LABELS sources TIMEOUT 60)
+  if(RONDO_INSTALL)
+    add_test(NAME installed COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/installed
+      ${CMAKE_BINARY_DIR} ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER})
+    set_tests_properties(installed PROPERTIES LABELS sources TIMEOUT 300)
+  endif()
 endif()
 
 # Each public header stands alone, as C11 and as C++17: it compiles, with all warnings, or the build
