@@ -161,13 +161,14 @@ static int sample(struct run *run, const struct run_row *row, int work, uint64_t
     return 0;
 }
 
-/* One sample of a row: after one replay to warm up, one batch without and one with work. */
+/* One sample of a row: one batch without and one with work. The replay before them warms up, and
+ * gives the workers of the row before the time to go to sleep. */
 static int sample_row(struct run *run, struct run_row *row, uint64_t turn)
 {
     uint64_t batch = run->settings.order == ORDER_PIPELINED ? PIPELINED_BATCH : 1, ns = 0;
     if (row->mode && rondo_exec_set_mode(run->exec, row->mode))
         return complain(rondo_error_message());
-    if (sample(run, row, 0, 1, &ns) || sample(run, row, 0, batch, &ns))
+    if (sample(run, row, 1, 1, &ns) || sample(run, row, 0, batch, &ns))
         return -1;
     if (ns < row->checks_ns)
         row->checks_ns = ns;

@@ -35,7 +35,7 @@ static void help(FILE *file)
         "\n"
         "speed-up: against the row `in order`, which calls the bodies on one thread. of bound:\n"
         "the longer of the critical path and the serial sum over the processors, divided by the\n"
-        "makespan. overhead: a replay whose bodies check and do not compute, per node.\n"
+        "makespan. overhead: of a replay whose bodies check and do not compute, time per node.\n"
         "\n"
         "exit status: 0 done, 1 the run failed or a check did, 2 bad input or usage\n",
         file);
@@ -157,9 +157,9 @@ static void add_row(struct table *table, const struct run *run, struct run_row *
 
 static void report(struct run *run)
 {
-    static const char *const head[] = { "mode",     "min us", "median us",
-                                        "speed-up", "effic.", "of bound",
-                                        "ns/node",  "lanes",  "waits of edges" };
+    static const char *const head[] = { "mode",        "min us",     "median us",
+                                        "speed-up",    "efficiency", "of bound",
+                                        "overhead ns", "lanes",      "waits of edges" };
     enum { COLUMNS = sizeof head / sizeof head[0] };
     struct table table = { .columns = COLUMNS };
     double scale = (double)run->settings.scale_ns * 1e-3;

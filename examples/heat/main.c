@@ -4,11 +4,9 @@
 #include "picture.h"
 #include "rows.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { DONE = 0, RUN_FAILED = 1, BAD_INPUT = 2, GO_ON = -1 };
 
@@ -33,40 +31,47 @@ static void help(void)
 
 /* ---- the command line */
 
-/* A number from 1 to `most`; `end` is what follows it. Returns 0, or -1 after saying why. */
-static int number(const char *option, const char *text, char stop, int64_t most, int64_t *value,
-                  const char **end)
+/* The digits at `text` as a number from 1 to `most`, and where they end. Returns 0, or -1. */
+static int digits(const char *text, int64_t most, int64_t *value, const char **end)
 {
-    char *after;
-    errno = 0;
-    long long n = strtoll(text, &after, 10);
-    if (after == text || *after != stop || errno || n < 1 || n > most) {
-        fprintf(stderr, "heat: %s: '%s' is not a number from 1 to %" PRId64 "%s\n", option, text,
-                most, stop ? " with an x and another one" : "");
-        return -1;
-    }
+    int64_t n = 0;
+    for (; *text >= '0' && *text <= '9' && n <= most; text++)
+        n = n * 10 + (*text - '0');
     *value = n;
-    if (end)
-        *end = after + 1;
-    return 0;
+    *end = text;
+    return n >= 1 && n <= most ? 0 : -1;
+}
+
+/* Both return 0, or -1 after saying why. */
+static int number(const char *option, const char *text, int64_t most, int64_t *value)
+{
+    const char *end;
+    if (!digits(text, most, value, &end) && !*end)
+        return 0;
+    fprintf(stderr, "heat: %s: '%s' is not a number from 1 to %" PRId64 "\n", option, text, most);
+    return -1;
 }
 
 static int pair(const char *option, const char *text, int64_t most, int64_t *x, int64_t *y)
 {
-    const char *second;
-    return number(option, text, 'x', most, x, &second) || number(option, second, 0, most, y, NULL);
+    const char *end;
+    if (!digits(text, most, x, &end) && *end == 'x' && !digits(end + 1, most, y, &end) && !*end)
+        return 0;
+    fprintf(stderr, "heat: %s: '%s' is not two numbers from 1 to %" PRId64 ", as in 4x4\n", option,
+            text, most);
+    return -1;
 }
 
 static int parse_option(int option, struct settings *set)
 {
     int64_t x = 0, y = 0;
     switch (option) {
-    case 's': return number("--steps", optarg, 0, 100000000, &set->steps, NULL);
-    case 'r': return number("--repeat", optarg, 0, 10000, &set->repeat, NULL);
+    case 's': return number("--steps", optarg, 100000000, &set->steps);
+    case 'r': return number("--repeat", optarg, 10000, &set->repeat);
     case 'z': return pair("--size", optarg, PICTURE_SIDE, &set->nx, &set->ny);
     case 'o': set->output = optarg; return 0;
     case 'w':
-        if (number("--workers", optarg, 0, 1024, &x, NULL))
+        if (number("--workers", optarg, 1024, &x))
             return -1;
         set->workers = (uint32_t)x;
         return 0;
