@@ -8,7 +8,7 @@ set -eu
 # What the library, its tests and its checks are built with.
 packages="gcc g++ libc6-dev cmake ninja-build pkg-config
 liburcu-dev libhwloc-dev libcriterion-dev libpng-dev
-clang clang-format libclang-rt-dev libomp-dev"
+clang clang-format llvm libclang-rt-dev libomp-dev"
 # What rondo-bench compares with.
 packages="$packages libtbb-dev libopenmpi-dev openmpi-bin"
 
