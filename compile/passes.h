@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the passes of one compilation share, and their order:
+ *
+ *   order     topological order, successors, levels, ranks
+ *   place     a processor for each node, and how many processors pay
+ *   timeline  the placement played in time: the global linear order and its prediction
+ *   lanes     that order cut into lanes: the plan's ops
+ *   waits     the waits that are not implied, and the sinks
+ *   plan_check
+ *
+ * Every pass that allocates returns OK or MEMORY, and leaves what it obtained to the scratch. */
+#ifndef RD_COMPILE_PASSES_H
+#define RD_COMPILE_PASSES_H
+
+#include "compile/compile.h"
+#include "compile/scratch.h"
+#include "compile/sort.h"
+#include "src/base/error.h"
+
+struct rd_pass {
+    const struct rd_compile_input *in;
+    const struct rd_graph *graph;
+    struct rd_scratch scratch;
+    uint32_t nodes;
+    uint32_t handover_ns;
+    uint64_t work_ns; /* sum of the costs */
+
+    /* order */
+    uint32_t edges; /* within a replay */
+    uint64_t carried_edges;
+    uint32_t *topo;       /* a topological order; NULL: the ids are one */
+    uint32_t *pred_count; /* predecessors within a replay */
+    uint32_t *succ_first; /* successors within a replay, by node; NULL until asked for */
+    uint32_t *succ;       /* ascending */
+};
+
+/* A placement and how it plays. */
+struct rd_placement {
+    uint16_t *processor; /* by node */
+    uint32_t *order;     /* the global linear order */
+    int ids;             /* it is the ids; `order` is not filled */
+    uint64_t time_ns;    /* predicted for a replay; pipelined: from one replay to the next */
+};
+
+static inline uint64_t rd_pass_cost(const struct rd_pass *p, uint32_t node)
+{
+    uint32_t cost = p->in->cost_ns ? p->in->cost_ns[node] : 0;
+    return cost ? cost : p->in->unknown_cost_ns ? p->in->unknown_cost_ns : 1;
+}
+static inline int32_t rd_pass_priority(const struct rd_pass *p, uint32_t node)
+{
+    return p->in->priority ? p->in->priority[node] : 0;
+}
+static inline uint32_t rd_pass_at(const struct rd_pass *p, uint32_t i)
+{
+    return p->topo ? p->topo[i] : i;
+}
+static inline rondo_status rd_pass_memory(void)
+{
+    return rd_error(RONDO_ERR_MEMORY, "out of memory while compiling a plan");
+}
+
+/* order.c. INVALID: a cycle within a replay, naming a node on it. */
+rondo_status rd_order(struct rd_pass *p);
+rondo_status rd_order_successors(struct rd_pass *p); /* once; later calls do nothing */
+/* Longest path in edges from a node without predecessors; the number of levels comes back. */
+uint32_t rd_order_levels(const struct rd_pass *p, uint32_t *level);
+/* rank = cost + the most over successors of (rank + hand-over if `processor` puts them apart);
+ * producers of a carried edge to another processor count as having a successor of rank 0. NULL: no
+ * hand-overs. */
+void rd_order_ranks(const struct rd_pass *p, const uint16_t *processor, uint64_t *rank);
+/* The nodes by descending priority, descending rank (NULL: all equal), ascending id. The result
+ * lies in one of the two arrays. */
+struct rd_keyed *rd_order_sort(const struct rd_pass *p, const uint64_t *rank, struct rd_keyed *key,
+                               struct rd_keyed *spare);
+/* A topological order: of the nodes whose predecessors are in it always the first in that order. */
+rondo_status rd_order_list(struct rd_pass *p, const uint64_t *rank, uint32_t *order);
+/* For all nodes on one processor: the ids, and *ids set, if they are topological and all priorities
+ * are equal; else rd_order_list. */
+rondo_status rd_order_alone(struct rd_pass *p, uint32_t *order, int *ids);
+/* All priorities equal. */
+int rd_order_even(const struct rd_pass *p);
+
+/* place.c */
+rondo_status rd_place(struct rd_pass *p, struct rd_placement *placement);
+/* block.c, heft.c: two ways to place the nodes that are not bound on processors 0 to count - 1.
+ */
+struct rd_levels {
+    uint32_t count;
+    uint32_t *first; /* nodes of level l: node[first[l] .. first[l + 1]), ids ascending */
+    uint32_t *node;
+};
+rondo_status rd_block_levels(struct rd_pass *p, struct rd_levels *levels);
+rondo_status rd_block_place(struct rd_pass *p, const struct rd_levels *levels, uint32_t count,
+                            uint16_t *processor);
+/* `list`: rd_order_list of the ranks without hand-overs. */
+rondo_status rd_heft_place(struct rd_pass *p, const uint32_t *list, uint32_t count,
+                           uint16_t *processor);
+
+/* timeline.c: plays placement->processor and fills its order (allocated by the caller) and time. */
+rondo_status rd_timeline(struct rd_pass *p, struct rd_placement *placement);
+
+/* lanes.c: the plan without waits, publish flags, sinks. */
+rondo_status rd_lanes(struct rd_pass *p, const struct rd_placement *placement,
+                      struct rd_plan **plan, uint16_t **lane_of_node);
+
+/* waits.c: waits, further waits, publish flags and sinks. `order` NULL: ids. */
+rondo_status rd_waits(struct rd_pass *p, const uint32_t *order, const uint16_t *lane_of_node,
+                      struct rd_plan *plan);
+
+/* plan_check.c: OK with why[0] == 0 for a good plan; OK with `why` saying what is wrong; MEMORY. */
+rondo_status rd_plan_check(struct rd_allocator *a, const struct rd_compile_input *in,
+                           const struct rd_plan *plan, char *why, size_t why_bytes);
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The place pass: a processor for every node.
+ *
+ * Bound nodes go where they must. For the others two placements are made, blocks in recording order
+ * (block.c) and HEFT (heft.c), played in time (timeline.c) and compared; HEFT is only tried where
+ * the blocks are not within 5 % of a lower bound, and only taken if it is 3 % faster, because
+ * blocks keep data where it is. That is done for P, P / 2, ... 1 processors, and fewer are taken
+ * where more do not win 5 %: with costs that are small against a hand-over all nodes end on one. */
+#include "compile/passes.h"
+
+#include <string.h>
+
+struct place {
+    struct rd_pass *p;
+    struct rd_placement best, trial, spare; /* best.time_ns 0: none yet */
+    uint64_t path_ns; /* longest path; 0 for pipelined replays: they overlap */
+    uint64_t *rank;   /* without hand-overs */
+    struct rd_levels levels;
+    uint32_t *list; /* NULL until HEFT is tried */
+    int any_bound;
+};
+
+static void swap(struct rd_placement *a, struct rd_placement *b)
+{
+    struct rd_placement c = *a;
+    *a = *b;
+    *b = c;
+}
+
+static int obtain(struct rd_pass *p, struct rd_placement *placement)
+{
+    placement->processor = rd_scratch_array(&p->scratch, p->nodes, sizeof *placement->processor);
+    placement->order = rd_scratch_array(&p->scratch, p->nodes, sizeof *placement->order);
+    placement->ids = 0;
+    return placement->processor && placement->order;
+}
+
+/* a within `percent` % of b */
+static int within(uint64_t a, uint64_t b, uint64_t percent) { return a <= b + b * percent / 100; }
+
+static rondo_status alone(struct rd_pass *p, uint16_t processor, struct rd_placement *placement)
+{
+    for (uint32_t v = 0; v < p->nodes; v++)
+        placement->processor[v] = processor;
+    placement->time_ns = p->work_ns;
+    return rd_order_alone(p, placement->order, &placement->ids);
+}
+
+/* The time of placement->processor: played, or all the work if one processor has it all. */
+static rondo_status play(struct rd_pass *p, struct rd_placement *placement)
+{
+    for (uint32_t v = 1; v < p->nodes; v++)
+        if (placement->processor[v] != placement->processor[0])
+            return rd_timeline(p, placement);
+    return alone(p, placement->processor[0], placement);
+}
+
+static uint64_t lower_bound(const struct place *x, uint32_t count)
+{
+    uint64_t share = x->p->work_ns / (x->any_bound ? x->p->in->processors : count);
+    return share > x->path_ns ? share : x->path_ns;
+}
+
+/* Leaves the better of the two placements on `count` processors in x->trial. */
+static rondo_status try_count(struct place *x, uint32_t count)
+{
+    struct rd_pass *p = x->p;
+    rondo_status s;
+    x->trial.ids = 0;
+    s = rd_block_place(p, &x->levels, count, x->trial.processor);
+    if (!s)
+        s = play(p, &x->trial);
+    if (s || count == 1 || within(x->trial.time_ns, lower_bound(x, count), 5))
+        return s;
+    if (!x->list) {
+        x->list = rd_scratch_array(&p->scratch, p->nodes, sizeof *x->list);
+        if (!x->list || !obtain(p, &x->spare))
+            return rd_pass_memory();
+        s = rd_order_list(p, x->rank, x->list);
+        if (s)
+            return s;
+    }
+    x->spare.ids = 0;
+    s = rd_heft_place(p, x->list, count, x->spare.processor);
+    if (!s)
+        s = play(p, &x->spare);
+    if (!s && !within(x->trial.time_ns, x->spare.time_ns, 3))
+        swap(&x->trial, &x->spare);
+    return s;
+}
+
+/* From all processors down; each halving that costs less than 5 % of the best time is taken. */
+static rondo_status choose(struct place *x, uint32_t most)
+{
+    uint64_t least = ~0ull;
+    for (uint32_t count = most; count && within(lower_bound(x, count), least, 5); count /= 2) {
+        rondo_status s = try_count(x, count);
+        if (s)
+            return s;
+        if (x->trial.time_ns < least)
+            least = x->trial.time_ns;
+        if (!x->best.time_ns || within(x->trial.time_ns, least, 5))
+            swap(&x->best, &x->trial);
+    }
+    return RONDO_OK;
+}
+
+static rondo_status place_free(struct rd_pass *p, int any_bound, struct rd_placement *placement)
+{
+    struct place x = { .p = p, .best = *placement, .any_bound = any_bound };
+    uint32_t most = p->in->processors < p->nodes ? p->in->processors : p->nodes;
+    rondo_status s;
+    x.rank = rd_scratch_array(&p->scratch, p->nodes, sizeof *x.rank);
+    if (!x.rank)
+        return rd_pass_memory();
+    rd_order_ranks(p, NULL, x.rank);
+    for (uint32_t v = 0; v < p->nodes && !p->carried_edges; v++)
+        if (x.rank[v] > x.path_ns)
+            x.path_ns = x.rank[v];
+    if (!any_bound && within(p->work_ns, lower_bound(&x, most), 5))
+        return alone(p, 0, placement);
+    s = rd_block_levels(p, &x.levels);
+    if (!s && !obtain(p, &x.trial))
+        s = rd_pass_memory();
+    if (!s)
+        s = choose(&x, most);
+    *placement = x.best;
+    return s;
+}
+
+rondo_status rd_place(struct rd_pass *p, struct rd_placement *placement)
+{
+    const uint16_t *bound = p->in->bound;
+    uint32_t bound_count = 0;
+    for (uint32_t v = 0; v < p->nodes && bound; v++)
+        bound_count += bound[v] != RD_PLACE_ANY;
+    placement->time_ns = 0;
+    if (!obtain(p, placement))
+        return rd_pass_memory();
+    if (p->in->processors == 1 || !p->nodes)
+        return alone(p, 0, placement);
+    if (bound_count < p->nodes)
+        return place_free(p, bound_count > 0, placement);
+    memcpy(placement->processor, bound, p->nodes * sizeof *bound);
+    return play(p, placement);
+}
