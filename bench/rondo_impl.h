@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rondo through its public interface, beyond its being a peer. */
+#ifndef BENCH_RONDO_IMPL_H
+#define BENCH_RONDO_IMPL_H
+
+#include "bench/peers/peer.h"
+
+#include <rondo/rondo.h>
+
+/* Ends the program with Rondo's message unless `status` is RONDO_OK. */
+void rondo_must(rondo_status status, const char *what);
+/* A runtime on the first `workers` CPUs; opened once, closed by peers_close. */
+rondo_runtime rondo_impl_runtime(unsigned workers);
+/* The exec of what peer_rondo built. */
+rondo_exec rondo_impl_exec(void *built);
+/* How many replays may be in flight; 0: the library's choice. */
+void rondo_impl_set_window(uint32_t window);
+
+#endif
