@@ -11,6 +11,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -156,6 +157,7 @@ void machine_describe(FILE *out, const char *prefix)
         fclose(info);
     struct utsname name;
     char date[64] = "unknown";
+    double load[1];
     time_t now = time(NULL);
     struct tm utc;
     if (gmtime_r(&now, &utc))
@@ -170,4 +172,6 @@ void machine_describe(FILE *out, const char *prefix)
     fprintf(out, "%scompiler: gcc %s\n", prefix, __VERSION__);
 #endif
     fprintf(out, "%sdate: %s\n", prefix, date);
+    if (getloadavg(load, 1) == 1)
+        fprintf(out, "%sload of the machine at the start: %.2f\n", prefix, load[0]);
 }
