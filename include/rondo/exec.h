@@ -130,7 +130,7 @@ typedef struct rondo_node_info {
     uint32_t lane,
         position;          /* lane and place in it; of a rondo_record_for handle, its first node */
     uint32_t waits;        /* how many waits the compiled node performs */
-    uint32_t predecessors; /* how many edges end in it, carried ones included */
+    uint32_t predecessors; /* how many edges of its own replay end in it */
     int32_t interpreted;   /* 1: the exec interprets it at present */
     char why[96];          /* why, if it could not be compiled */
 } rondo_node_info;

@@ -110,6 +110,19 @@ void *rd_id_retire(uint64_t id, enum rd_id_type type)
     return object;
 }
 
+uint64_t rd_id_next(enum rd_id_type type, uint32_t *cursor)
+{
+    struct entry *e;
+    uint64_t key;
+    while (*cursor < 1u << INDEX_BITS && (e = entry_at(*cursor)) != NULL) {
+        ++*cursor;
+        key = rd_load_acquire(&e->key);
+        if (key && (uint32_t)key >> INDEX_BITS == (uint32_t)type)
+            return key;
+    }
+    return 0;
+}
+
 rondo_status rd_id_error(uint64_t id, enum rd_id_type type)
 {
     static const char *const names[] = { "none", "runtime", "buffer", "subgraph", "exec" };

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Drives lanes: the start of a replay, the fast loop over its ops, its end.
+ *
+ * Safety.
+ * - Order. An op starts when the counters it waits for have reached their values; counters only
+ * grow, so a value once seen (`seen`) stays true, and a replay resets nothing. Edges inside the
+ * lane are its order.
+ * - No deadlock. All lanes are restrictions of one linear order of the subgraph: of all unexecuted
+ * ops the least in (replay, position in that order) waits only for smaller ones.
+ * - Frames. A lane starts replay r when frame r's seq says r + 1 (acquire: all the filler wrote).
+ * If the boundary before r is serial, it waits for done >= r first. The class of the replay before
+ * is kept in the lane, since that frame's slot may have been filled again.
+ * - Completion. The lanes that count take `left` down with acq_rel, so the last one has seen all of
+ * them, and done grows by one replay at a time: every lane that counts for r + 1 has counted for r
+ * before. After `done` the exec may be destroyed, but its memory stays until this lane's seat is
+ * given back.
+ * - Wake-ups. A publish is a release store and a plain look at `at`: a parker that registers
+ * between the two is missed. It parks with a timeout, and this lane looks again behind a fence when
+ * it blocks and at the end of the replay. */
+#include "compile/run/lane.h"
+
+#include "compile/run/step.h"
+#include "src/frame/failure.h"
+#include "src/machine/spin.h"
+
+RD_NOINLINE int rd_lane_spin(struct rd_lane *l, uint32_t peer, uint64_t need, uint32_t polls)
+{
+    struct rd_peer *p = &l->peer[peer];
+    struct rd_counter *c = &l->track->counter[peer];
+    while (polls--) {
+        rd_spin_pause();
+        p->seen = rd_load_acquire(p->value); /* as in rd_lane_wait */
+        if (p->seen >= need)
+            return 1;
+    }
+    l->unmet = (struct rd_unmet){ &c->value, need, &c->wake, &c->at };
+    return 0;
+}
+
+RD_NOINLINE void rd_lane_wake(struct rd_lane *l)
+{
+    struct rd_counter *c = l->counter;
+    /* "None" before the bits are taken: see rd_unmet_register. */
+    rd_store_relaxed(&c->at, (uint64_t)RD_AT_NONE);
+    rd_park_wake(&c->wake);
+}
+
+/* Behind a fence: whoever registered before it is seen here. */
+static void look_at_waiters(struct rd_lane *l)
+{
+    if (rd_load_relaxed(&l->counter->value) >= rd_load_relaxed(&l->counter->at))
+        rd_lane_wake(l);
+}
+
+RD_NOINLINE enum rd_advance rd_lane_block(struct rd_lane *l, const struct rd_op *e)
+{
+    l->position = (uint32_t)(e - l->op);
+    rd_fence(); /* orders this lane's publishes with the look; partner: the parkers' fence */
+    look_at_waiters(l);
+    return RD_BLOCKED;
+}
+
+static void tell_ended(struct rd_track *t)
+{
+    if (rd_load_relaxed(&t->source->wake))
+        rd_park_wake(&t->source->wake);
+    if (rd_load_relaxed(&t->watched))
+        t->ended(t);
+}
+
+enum rd_advance rd_lane_end(struct rd_lane *l, struct rd_frame *f)
+{
+    struct rd_track *t = l->track;
+    const struct rd_peer *mine = &l->peer[l->number];
+    const int all = f->interpreted;
+    const uint32_t count = all ? t->lanes : t->sinks;
+    const uint64_t r = l->replay;
+    int completed = 0;
+    l->replay = r + 1;
+    l->position = 0;
+    l->wait_at = 0;
+    l->begun = 0;
+    /* Release: the last op's publish. A lane that does not count leaves the frame here. */
+    rd_store_release(&l->counter->value, mine->base + mine->length);
+    /* acq_rel: the last lane has seen what all others did in this replay. */
+    if ((l->sink || all) && (count == 1 || rd_sub_acq_rel(&f->left, 1) == 1)) {
+        rd_store_release(&t->source->done, r + 1); /* pairs with every look at done */
+        completed = 1;
+    }
+    /* Orders the counter and done with the looks below; partners: the fences of parked lanes and of
+     * callers that wait for done, and of a call that has more replays to publish
+     * (src/exec/batch.c). */
+    rd_fence();
+    look_at_waiters(l);
+    if (completed)
+        tell_ended(t);
+    return RD_PROGRESSED;
+}
+
+/* What has to be true before the first op of a replay; RD_PROGRESSED once it is. */
+static enum rd_advance begin(struct rd_lane *l, struct rd_frame *f)
+{
+    struct rd_track *t = l->track;
+    const uint64_t r = l->replay;
+    uint64_t class;
+    /* No fence before IDLE: nothing was published since the one at the end of the last replay. */
+    if (rd_load_acquire(&f->seq) != r + 1) {
+        l->unmet = (struct rd_unmet){ &f->seq, r + 1, &t->submit_wake, NULL };
+        return RD_IDLE;
+    }
+    for (uint32_t i = 0; i < f->gate_count; i++) {
+        struct rd_gate *g = &f->gate[i];
+        if (!rd_source_reached(g->source, g->id, g->count)) {
+            l->unmet = (struct rd_unmet){ &g->source->done, g->count, &g->source->wake, NULL };
+            return RD_BLOCKED;
+        }
+    }
+    class = rd_frame_class(f);
+    if (t->serial || ((class | l->class) & 1) || class != l->class) {
+        if (rd_load_acquire(&t->source->done) < r) {
+            l->unmet = (struct rd_unmet){ &t->source->done, r, &t->source->wake, NULL };
+            return RD_BLOCKED;
+        }
+        if (l->number == 0 && r && !t->serial)
+            rd_store_relaxed(&t->boundaries, rd_load_relaxed(&t->boundaries) + 1); /* lane 0's */
+    }
+    l->class = class;
+    l->begun = 1;
+    l->self.view.base = f->base;
+    l->self.view.params = f->params;
+    l->self.view.replay = f->replay;
+    for (uint32_t p = 0; p < t->lanes; p++)
+        l->peer[p].base = (r + t->distance) * l->peer[p].length;
+    if (RD_UNLIKELY(rd_load_relaxed(&t->submit_wake) != 0)) /* a submit wakes two, each wakes two */
+        rd_park_wake_some(&t->submit_wake, 2);
+    return RD_PROGRESSED;
+}
+
+/* The fast loop. Leaves it for the slow walk as soon as a failure concerns this replay. */
+static RD_NOINLINE enum rd_advance run(struct rd_lane *l, struct rd_frame *f, uint32_t polls)
+{
+    struct rd_track *const t = l->track;
+    struct rd_self *const self = &l->self;
+    const struct rd_op *e = l->op + l->position, *const end = l->op + l->length;
+    const struct rd_op *const stop = end - e > RD_OPS_MAX ? e + RD_OPS_MAX : end;
+    for (; e < stop; e++) {
+        if (e->wait) {
+            int acquired = 0, code = rd_lane_waits(l, e, polls, &acquired);
+            if (RD_UNLIKELY(!code))
+                return rd_lane_block(l, e);
+            if (acquired && RD_UNLIKELY(rd_badness(t, f))) {
+                l->wait_at -= e->more; /* the walk performs this op's waits again */
+                l->position = (uint32_t)(e - l->op);
+                return rd_lane_walk(l, f, polls);
+            }
+        }
+        self->view.node = &e->node;
+        {
+            int code = e->fn(&self->view, e->arg);
+            if (RD_UNLIKELY(code)) {
+                rd_frame_fail(l, f, l->bit_first + (uint32_t)(e - l->op), e->node, code);
+                if (e->publish)
+                    rd_lane_publish(l, e);
+                l->position = (uint32_t)(e - l->op) + 1;
+                return rd_lane_walk(l, f, polls);
+            }
+        }
+        if (e->publish)
+            rd_lane_publish(l, e);
+    }
+    if (e == end)
+        return rd_lane_end(l, f);
+    l->position = (uint32_t)(e - l->op);
+    return RD_PROGRESSED;
+}
+
+enum rd_advance rd_lane_advance(struct rd_lane *l, uint32_t polls)
+{
+    struct rd_frame *f = rd_track_frame(l->track, l->replay);
+    enum rd_advance state;
+    if (!l->begun && (state = begin(l, f)) != RD_PROGRESSED)
+        return state;
+    if (RD_UNLIKELY(f->interpreted)) {
+        state = l->track->interpret(l, f, polls);
+        return state == RD_DONE ? rd_lane_end(l, f) : state;
+    }
+    if (RD_UNLIKELY(rd_badness(l->track, f)))
+        return rd_lane_walk(l, f, polls);
+    return run(l, f, polls);
+}
+
+enum rd_advance rd_lane_work(struct rd_work *work, struct rd_unmet *unmet)
+{
+    struct rd_lane *l = rd_lane_of_work(work);
+    enum rd_advance state;
+    if (RD_UNLIKELY(rd_load_acquire(&l->track->detach)))
+        return RD_DONE;
+    if (!rd_seat_take(l))
+        return RD_BUSY;
+    state = rd_lane_advance(l, rd_spin_polls());
+    *unmet = l->unmet; /* copied before the seat is another's */
+    rd_seat_give(l);
+    return state;
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Each lane runs the nodes that `place` gave it: those its own nodes made ready from a private
+ * stack, those that other lanes' nodes made ready from a queue. A lane has done its part when it
+ * ran as many nodes as it has; so no count is shared but each node's own.
+ *
+ * Safety.
+ * - pending[v] is set by lane 0 at the start of the replay, when no other replay is in flight
+ * (interpreted boundaries are serial) and before it pushes a first node; every other lane touches
+ * it after taking a node from its queue, which acquired that push. Whoever takes it to 0 (acq_rel)
+ * has seen all predecessors and is the only one to make v ready, so v runs once.
+ * - A queue's cell holds {round, node}; positions grow for ever, a cell's round with them, and
+ * nothing is reset. A lane takes at most `length` nodes per replay from a ring of at least as many
+ * cells, and replays are serial, so a cell is read before it is written again. */
+#include "interp/interp.h"
+
+#include "src/base/error.h"
+#include "src/frame/failure.h"
+#include "src/machine/spin.h"
+
+#include <string.h>
+
+enum { OPS_MAX = 4096 };
+
+struct ready_queue {
+    RD_ALIGNED rd_atomic64 tail; /* positions given out to pushers */
+    rd_atomic64 wake;            /* spots waiting for the next cell */
+    rd_atomic64 *cell;           /* (position >> shift) + 1 in the upper half, the node below */
+    uint32_t mask, shift;
+    RD_ALIGNED uint64_t head; /* the lane's own from here on */
+    uint32_t *ready;          /* stack */
+    uint32_t ready_count, length;
+};
+
+struct rd_interpreter {
+    uint32_t lanes, nodes, edges;
+    uint64_t begun;  /* local replay + 1 whose counts were set; lane 0's */
+    uint32_t *image; /* predecessors by node */
+    rd_atomic32 *pending;
+    uint32_t *succ_first, *succ;
+    uint16_t *lane_of;
+    struct ready_queue *queue; /* by lane */
+};
+
+static void push(struct ready_queue *q, uint32_t node)
+{
+    uint64_t at = rd_add_relaxed(&q->tail, 1); /* a place, published by the cell */
+    /* Release: what made the node ready; pairs with the acquire in pop. */
+    rd_store_release(&q->cell[at & q->mask], ((at >> q->shift) + 1) << 32 | node);
+    /* No fence: a parker this look misses has a timeout; the pusher looks again when it blocks. */
+    if (RD_UNLIKELY(rd_load_relaxed(&q->wake) != 0))
+        rd_park_wake(&q->wake);
+}
+
+static int pop(struct ready_queue *q, uint32_t *node, struct rd_unmet *unmet)
+{
+    rd_atomic64 *cell = &q->cell[q->head & q->mask];
+    uint64_t need = ((q->head >> q->shift) + 1) << 32, value = rd_load_acquire(cell);
+    if (value < need) {
+        *unmet = (struct rd_unmet){ cell, need, &q->wake, NULL };
+        return 0;
+    }
+    q->head++;
+    *node = (uint32_t)value;
+    return 1;
+}
+
+static void make_ready(struct rd_interpreter *in, struct rd_lane *l, uint32_t node)
+{
+    uint32_t lane = in->lane_of[node];
+    struct ready_queue *q = &in->queue[lane];
+    if (lane == l->number)
+        q->ready[q->ready_count++] = node;
+    else
+        push(q, node);
+}
+
+/* Lane 0 sets the counts and hands out the nodes without predecessors, the first recorded on top.
+ */
+static void start(struct rd_interpreter *in, struct rd_lane *l)
+{
+    for (uint32_t v = 0; v < in->nodes; v++)
+        rd_store_relaxed(&in->pending[v], in->image[v]); /* published by the pushes */
+    for (uint32_t v = in->nodes; v-- > 0;)
+        if (!in->image[v])
+            make_ready(in, l, v);
+}
+
+static void finish(struct rd_interpreter *in, struct rd_lane *l, uint32_t node)
+{
+    const int alone = in->lanes == 1;
+    for (uint32_t i = in->succ_first[node + 1]; i-- > in->succ_first[node];) {
+        uint32_t v = in->succ[i], left;
+        if (alone) {
+            left = rd_load_relaxed(&in->pending[v]) - 1; /* one lane: nothing to order */
+            rd_store_relaxed(&in->pending[v], left);
+        } else {
+            left = rd_sub_acq_rel(&in->pending[v], 1) - 1; /* see the safety argument */
+        }
+        if (!left)
+            make_ready(in, l, v);
+    }
+}
+
+static void run_node(struct rd_lane *l, struct rd_frame *f, uint32_t node)
+{
+    struct rd_track *t = l->track;
+    const struct rd_op *e = &t->op[t->program->plan->op_of_node[node]];
+    uint32_t bit = l->bit_first + (uint32_t)(e - l->op);
+    enum rd_badness bad = rd_badness(t, f);
+    int code;
+    if (RD_UNLIKELY(bad) && (bad == RD_BAD_BEFORE || rd_has_bad_predecessor(t, f, node))) {
+        rd_mark_bad(f, bit);
+        return;
+    }
+    l->self.view.node = &e->node;
+    code = e->fn(&l->self.view, e->arg);
+    if (RD_UNLIKELY(code))
+        rd_frame_fail(l, f, bit, node, code);
+}
+
+static enum rd_advance block(struct rd_interpreter *in)
+{
+    rd_fence(); /* orders this lane's pushes with the looks; partner: the parkers' fence */
+    for (uint32_t i = 0; i < in->lanes; i++)
+        if (rd_load_relaxed(&in->queue[i].wake))
+            rd_park_wake(&in->queue[i].wake);
+    return RD_BLOCKED;
+}
+
+enum rd_advance rd_interpret(struct rd_lane *l, struct rd_frame *f, uint32_t polls)
+{
+    struct rd_interpreter *in = l->track->interpreter;
+    struct ready_queue *q = &in->queue[l->number];
+    uint32_t node, budget = OPS_MAX, left = polls;
+    if (l->number == 0 && in->begun != l->replay + 1) {
+        in->begun = l->replay + 1;
+        start(in, l);
+    }
+    while (l->position < l->length) {
+        if (q->ready_count) {
+            node = q->ready[--q->ready_count];
+        } else if (!pop(q, &node, &l->unmet)) {
+            if (!left--)
+                return block(in);
+            rd_spin_pause();
+            continue;
+        }
+        if (!budget--) {
+            q->ready[q->ready_count++] = node; /* there is room: it was just taken */
+            return RD_PROGRESSED;
+        }
+        left = polls;
+        run_node(l, f, node);
+        l->position++;
+        finish(in, l, node);
+    }
+    return RD_DONE;
+}
+
+static int build_queue(struct rd_allocator *a, struct ready_queue *q, uint32_t length)
+{
+    uint32_t cells = 1;
+    while (cells < length) {
+        cells *= 2;
+        q->shift++;
+    }
+    q->mask = cells - 1;
+    q->length = length;
+    q->ready = rd_alloc_array(a, length, sizeof *q->ready);
+    q->cell = rd_zalloc_array(a, cells, sizeof *q->cell);
+    return q->ready && q->cell;
+}
+
+/* Successors from the plan's predecessors, which are bad-bit numbers. */
+static void build_edges(struct rd_interpreter *in, const struct rd_plan *plan,
+                        uint32_t *node_of_bit)
+{
+    uint32_t *at = in->succ_first;
+    for (uint32_t l = 0; l < plan->lanes; l++)
+        for (uint32_t i = 0; i < plan->lane[l].length; i++) {
+            uint32_t node = plan->op[plan->lane[l].first + i].node;
+            node_of_bit[plan->lane[l].bit_first + i] = node;
+            in->lane_of[node] = (uint16_t)l;
+        }
+    for (uint32_t i = 0; i < in->edges; i++)
+        at[node_of_bit[plan->pred[i]] + 2]++;
+    for (uint32_t v = 0; v < in->nodes; v++)
+        at[v + 2] += at[v + 1]; /* at[v + 1]: where v's successors begin */
+    for (uint32_t v = 0; v < in->nodes; v++) {
+        in->image[v] = plan->pred_first[v + 1] - plan->pred_first[v];
+        for (uint32_t i = plan->pred_first[v]; i < plan->pred_first[v + 1]; i++)
+            in->succ[at[node_of_bit[plan->pred[i]] + 1]++] = v;
+    }
+}
+
+rondo_status rd_interpreter_new(struct rd_allocator *a, const struct rd_plan *plan,
+                                struct rd_interpreter **interpreter)
+{
+    struct rd_interpreter *in = rd_zalloc(a, sizeof *in, 16);
+    uint32_t *node_of_bit = rd_alloc_array(a, plan->bits, sizeof *node_of_bit), l;
+    int ok = in && node_of_bit;
+    if (ok) {
+        in->lanes = plan->lanes;
+        in->nodes = plan->nodes;
+        in->edges = plan->pred_first[plan->nodes];
+        in->image = rd_alloc_array(a, in->nodes, sizeof *in->image);
+        in->pending = rd_zalloc_array(a, in->nodes, sizeof *in->pending);
+        in->succ_first = rd_zalloc_array(a, in->nodes + 2ull, sizeof *in->succ_first);
+        in->succ = rd_alloc_array(a, in->edges, sizeof *in->succ);
+        in->lane_of = rd_alloc_array(a, in->nodes, sizeof *in->lane_of);
+        in->queue = rd_zalloc(a, in->lanes * sizeof *in->queue, RD_LINE);
+        ok = in->image && in->pending && in->succ_first && in->succ && in->lane_of && in->queue;
+        for (l = 0; ok && l < in->lanes; l++)
+            ok = build_queue(a, &in->queue[l], plan->lane[l].length);
+    }
+    if (ok)
+        build_edges(in, plan, node_of_bit);
+    rd_free_array(a, node_of_bit, plan->bits, sizeof *node_of_bit);
+    if (!ok) {
+        rd_interpreter_free(a, in);
+        return rd_error(RONDO_ERR_MEMORY, "exec: no memory to interpret %u nodes", plan->nodes);
+    }
+    *interpreter = in;
+    return RONDO_OK;
+}
+
+void rd_interpreter_free(struct rd_allocator *a, struct rd_interpreter *in)
+{
+    if (!in)
+        return;
+    for (uint32_t l = 0; in->queue && l < in->lanes; l++) {
+        struct ready_queue *q = &in->queue[l];
+        rd_free_array(a, q->ready, q->length, sizeof *q->ready);
+        rd_free_array(a, q->cell, q->mask + 1ull, sizeof *q->cell);
+    }
+    rd_free(a, in->queue, in->lanes * sizeof *in->queue);
+    rd_free_array(a, in->image, in->nodes, sizeof *in->image);
+    rd_free_array(a, in->pending, in->nodes, sizeof *in->pending);
+    rd_free_array(a, in->succ_first, in->nodes + 2ull, sizeof *in->succ_first);
+    rd_free_array(a, in->succ, in->edges, sizeof *in->succ);
+    rd_free_array(a, in->lane_of, in->nodes, sizeof *in->lane_of);
+    rd_free(a, in, sizeof *in);
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Calls with a count; the safety argument is in batch.h. */
+#include "src/exec/exec.h"
+
+#include <string.h>
+
+static int is_active(struct rd_batch *b)
+{
+    /* Acquire: the last filler has read all it needed of the record. */
+    return rd_load_acquire(&b->filled) != rd_load_relaxed(&b->end) + 1; /* end: under the lock */
+}
+
+static size_t value_bytes(const struct rd_exec *x, const rondo_value *v, uint64_t count)
+{
+    const struct rd_exec_param *p = &x->param[((uint32_t)v->param.id & 0x3fffffff) - 1];
+    return v->stride_bytes ? (size_t)(count - 1) * v->stride_bytes + p->bytes : p->bytes;
+}
+
+/* Room for all that the record copies, before anything is changed. */
+static rondo_status make_room(struct rd_exec *x, const rondo_replay_args *args,
+                              const struct rd_request *call)
+{
+    struct rd_allocator *a = &x->rt->alloc;
+    struct rd_batch *b = &x->batch;
+    size_t bytes = x->params_bytes;
+    for (uint32_t i = 0; i < call->value_count; i++) {
+        size_t more;
+        if (__builtin_mul_overflow(args->count, call->value[i].stride_bytes, &more) ||
+            __builtin_add_overflow(bytes, value_bytes(x, &call->value[i], args->count), &bytes))
+            return rd_error(
+                RONDO_ERR_INVALID,
+                "exec '%s': values[%u]: %llu values at a stride of %zu bytes do not fit in memory",
+                x->program.exec_name, i, (unsigned long long)args->count,
+                call->value[i].stride_bytes);
+    }
+    if (!rd_grow(a, (void **)&b->value, &b->value_capacity, 0, call->value_count,
+                 sizeof *b->value) ||
+        !rd_grow(a, (void **)&b->bytes, &b->bytes_capacity, 0, bytes, 1) ||
+        !rd_grow(a, (void **)&b->after, &b->after_capacity, 0, call->gate_count, sizeof *b->after))
+        return rd_error(RONDO_ERR_MEMORY, "exec '%s': no memory for the values of %llu replays",
+                        x->program.exec_name, (unsigned long long)args->count);
+    return RONDO_OK;
+}
+
+static rondo_status take_bindings(struct rd_exec *x, struct rd_request *to,
+                                  const struct rd_request *from)
+{
+    to->slot = to->slot_inline;
+    to->buffer = to->buffer_inline;
+    if (from->binding_count > RD_REQUEST_INLINE) {
+        to->room = from->binding_count;
+        to->slot = rd_alloc_array(&x->rt->alloc, to->room, sizeof *to->slot);
+        to->buffer = rd_alloc_array(&x->rt->alloc, to->room, sizeof *to->buffer);
+        if (!to->slot || !to->buffer) {
+            rd_request_end(x, to);
+            return rd_error(RONDO_ERR_MEMORY, "exec '%s': no memory for %u bindings",
+                            x->program.exec_name, from->binding_count);
+        }
+    }
+    for (uint32_t i = 0; i < from->binding_count; i++) {
+        rd_buffer_ref(from->buffer[i]);
+        to->slot[i] = from->slot[i];
+        to->buffer[i] = from->buffer[i];
+    }
+    to->binding_count = from->binding_count;
+    return RONDO_OK;
+}
+
+static void copy_values(struct rd_exec *x, const rondo_replay_args *args,
+                        const struct rd_request *call)
+{
+    struct rd_batch *b = &x->batch;
+    char *at = b->bytes + x->params_bytes;
+    if (x->params)
+        memcpy(b->bytes, call->sticky, x->params_bytes);
+    for (uint32_t i = 0; i < call->value_count; i++) {
+        size_t bytes = value_bytes(x, &call->value[i], args->count);
+        b->value[i] = call->value[i];
+        b->value[i].value = memcpy(at, call->value[i].value, bytes);
+        at += bytes;
+    }
+    if (call->gate_count)
+        memcpy(b->after, call->after, call->gate_count * sizeof *b->after);
+    b->call.value = b->value;
+    b->call.value_count = call->value_count;
+    b->call.after = b->after;
+    b->call.gate_count = call->gate_count;
+    b->call.sticky = b->bytes;
+}
+
+/* Under the lock; the record is not active. */
+static rondo_status set_up(struct rd_exec *x, const rondo_replay_args *args,
+                           struct rd_request *call, uint64_t *first, struct rd_source **room,
+                           uint64_t *room_count)
+{
+    struct rd_batch *b = &x->batch;
+    rondo_status status = make_room(x, args, call);
+    if (status)
+        return status;
+    status = take_bindings(x, &b->call, call);
+    if (status)
+        return status;
+    status = rd_exec_take(x, args->count, first, &b->call.epoch, room, room_count);
+    if (status) {
+        rd_request_end(x, &b->call);
+        return status;
+    }
+    copy_values(x, args, call);
+    b->call.interpreted = (int)rd_load_relaxed(&x->interpreted);
+    for (uint32_t i = 0; i < x->tracks; i++)
+        rd_store_relaxed(&x->track[i].watched, 1); /* ordered by the fence in rd_batch_submit */
+    b->first = *first;
+    rd_store_relaxed(&b->filled, *first);
+    rd_store_relaxed(&b->next, *first);
+    rd_store_release(&b->end, *first + args->count); /* pairs with rd_batch_fill */
+    return RONDO_OK;
+}
+
+rondo_status rd_batch_submit(struct rd_exec *x, const rondo_replay_args *args,
+                             struct rd_request *call, uint64_t *first, struct rd_source **room,
+                             uint64_t *room_count)
+{
+    struct rd_batch *b = &x->batch;
+    rondo_status status;
+    pthread_mutex_lock(&b->lock);
+    if (is_active(b)) {
+        /* Its last frame is filled when the replay a window before it has ended. */
+        *room = x->source;
+        *room_count = rd_load_relaxed(&b->end) - x->window * (uint64_t)x->tracks;
+        if ((int64_t)*room_count <= 0 || rd_source_reached(*room, rd_source_id(*room), *room_count))
+            *room_count = rd_load_relaxed(&b->end); /* about to be filled; its end is soon enough */
+        status = RONDO_ERR_AGAIN;
+    } else {
+        status = set_up(x, args, call, first, room, room_count);
+    }
+    pthread_mutex_unlock(&b->lock);
+    if (status)
+        return status;
+    rd_fence(); /* orders `end` and `watched` with the look at done; partner: rd_lane_end's fence */
+    rd_batch_fill(x);
+    return RONDO_OK;
+}
+
+void rd_batch_fill(struct rd_exec *x)
+{
+    struct rd_batch *b = &x->batch;
+    for (;;) {
+        uint64_t end = rd_load_acquire(&b->end); /* the record up to it */
+        uint64_t i = rd_load_relaxed(&b->next), local = rd_exec_local(x, i);
+        struct rd_track *t = rd_exec_track(x, i);
+        if (i >= end)
+            return;
+        /* Acquire: the frame's last replay has ended. */
+        if ((int64_t)(local - rd_load_acquire(&t->source->done)) >= (int64_t)t->window)
+            return;
+        if (!rd_cas_acq_rel(&b->next, &i, i + 1))
+            continue;
+        rd_frame_fill(x, i, &b->call, i - b->first);
+        rd_frame_publish(t, local);
+        rd_fence(); /* orders seq with the look at submit_wake; partner: the workers' before parking
+                     */
+        rd_track_wake(t);
+        /* acq_rel: the last filler has seen that all others are through with the record. */
+        if (rd_add_acq_rel(&b->filled, 1) + 1 == end) {
+            rd_request_end(x, &b->call);
+            rd_add_acq_rel(&b->filled, 1); /* pairs with is_active */
+        }
+    }
+}
+
+void rd_batch_free(struct rd_exec *x)
+{
+    struct rd_allocator *a = &x->rt->alloc;
+    struct rd_batch *b = &x->batch;
+    rd_request_end(x, &b->call);
+    rd_free_array(a, b->value, b->value_capacity, sizeof *b->value);
+    rd_free_array(a, b->bytes, b->bytes_capacity, 1);
+    rd_free_array(a, b->after, b->after_capacity, sizeof *b->after);
+    pthread_mutex_destroy(&b->lock);
+}
+
+/* `done` of all tracks together grows over consecutive ended replays. Each track's end stores its
+ * own done, fences, and comes here: of two that race, the later one's look sees the other's done.
+ */
+static void gather(struct rd_exec *x)
+{
+    struct rd_source *all = x->source;
+    uint64_t g = rd_load_acquire(&all->done);
+    int moved = 0;
+    while (rd_load_acquire(&rd_exec_track(x, g)->source->done) > rd_exec_local(x, g))
+        if (rd_cas_acq_rel(&all->done, &g, g + 1)) { /* acq_rel: carries what both have seen */
+            g++;
+            moved = 1;
+        }
+    if (!moved)
+        return;
+    rd_fence(); /* orders done with the look; partner: a waiter's */
+    if (rd_load_relaxed(&all->wake))
+        rd_park_wake(&all->wake);
+}
+
+void rd_exec_track_ended(struct rd_track *t)
+{
+    struct rd_exec *x = t->exec;
+    if (x->tracks > 1)
+        gather(x);
+    rd_batch_fill(x);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Changes to an exec between replays: parameters, mode, reset, destroy. */
+#include "src/exec/exec.h"
+
+#include "src/base/id.h"
+
+#include <string.h>
+
+rondo_status rd_exec_set_param(struct rd_exec *x, rondo_param param, const void *value)
+{
+    struct rd_sticky *old, *fresh;
+    uint32_t index;
+    rondo_status status = rd_exec_param_index(x, param, "set_param", 0, &index);
+    if (status)
+        return status;
+    if (!value)
+        return rd_error(RONDO_ERR_INVALID, "exec '%s': set_param: parameter '%s' is given NULL",
+                        x->program.exec_name, x->program.names + x->param[index].name);
+    fresh = rd_sticky_new(x);
+    if (!fresh)
+        return rd_error(RONDO_ERR_MEMORY, "exec '%s': set_param: no memory for %zu bytes",
+                        x->program.exec_name, x->params_bytes);
+    pthread_mutex_lock(&x->lock);
+    old = rd_load_relaxed(&x->sticky); /* written under the lock */
+    memcpy(fresh->block, old->block, x->params_bytes);
+    memcpy(fresh->given, old->given, x->params);
+    memcpy(fresh->block + x->param[index].offset, value, x->param[index].bytes);
+    fresh->missing = old->missing - !old->given[index];
+    fresh->given[index] = 1;
+    rd_store_release(&x->sticky, fresh); /* pairs with rd_request_check */
+    pthread_mutex_unlock(&x->lock);
+    old->garbage.free = rd_sticky_free; /* replays may be reading it */
+    rd_cleaner_discard(x->rt, &old->garbage);
+    return RONDO_OK;
+}
+
+rondo_status rd_exec_set_mode(struct rd_exec *x, uint32_t mode)
+{
+    rondo_status status = RONDO_OK;
+    if (mode > RONDO_INTERPRETED)
+        return rd_error(RONDO_ERR_INVALID, "exec '%s': set_mode: mode %u is unknown",
+                        x->program.exec_name, mode);
+    if (mode == RONDO_COMPILED && !x->compiled)
+        return rd_error(RONDO_ERR_INVALID, "exec '%s': set_mode: it could not be compiled: %s",
+                        x->program.exec_name, x->why);
+    if (mode == RONDO_AUTO)
+        mode = x->mode == RONDO_INTERPRETED ? RONDO_INTERPRETED : RONDO_COMPILED;
+    pthread_mutex_lock(&x->lock);
+    if (mode == RONDO_INTERPRETED)
+        status = rd_exec_need_interpreter(x);
+    if (!status) /* release: the interpreter; pairs with the seq of the frames it is for */
+        rd_store_release(&x->interpreted, mode == RONDO_INTERPRETED);
+    pthread_mutex_unlock(&x->lock);
+    return status;
+}
+
+rondo_status rd_exec_reset(struct rd_exec *x)
+{
+    struct rd_failures *fs = &x->failures;
+    rondo_status status = RONDO_OK;
+    uint64_t word, next;
+    pthread_mutex_lock(&fs->lock);
+    word = rd_load_relaxed(&x->word);
+    for (;;) {
+        if (RD_WORD_TICKET(word) == fs->epoch_first[fs->epoch_now & fs->epoch_mask])
+            break; /* no replay since the last reset: nothing to forget */
+        if (RD_WORD_EPOCH(word) >= RD_EPOCH_MAX) {
+            status = rd_error(RONDO_ERR_INVALID, "exec '%s': reset %d times, no more are possible",
+                              x->program.exec_name, RD_EPOCH_MAX);
+            break;
+        }
+        next = word + (1ull << RD_REPLAY_BITS);
+        if (rd_cas_acq_rel(&x->word, &word, next)) {
+            rd_failures_new_epoch(fs, RD_WORD_TICKET(word));
+            break;
+        }
+    }
+    pthread_mutex_unlock(&fs->lock);
+    return status;
+}
+
+rondo_status rd_exec_destroy(rondo_exec handle)
+{
+    struct rd_exec *x = rd_id_retire(handle.id, RD_ID_EXEC);
+    if (!x)
+        return rd_id_error(handle.id, RD_ID_EXEC);
+    rd_or_acq_rel(&x->word, RD_WORD_CLOSED); /* no ticket after this one */
+    rd_cleaner_retire(x->rt, &x->tenant);
+    return RONDO_OK;
+}

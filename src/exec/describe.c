@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Looking inside an exec. */
+#include "src/exec/exec.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static uint64_t serial_boundaries(struct rd_exec *x)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < x->tracks; i++)
+        sum += rd_load_relaxed(&x->track[i].boundaries); /* statistics */
+    return sum;
+}
+
+void rd_exec_count_all(struct rd_exec *x, rondo_exec_counts *c)
+{
+    const struct rd_program *p = &x->program;
+    const struct rd_plan *plan = p->plan;
+    uint64_t n = plan->nodes;
+    memset(c, 0, sizeof *c);
+    c->nodes = n;
+    c->edges = plan->edges;
+    c->carried_edges = plan->carried_edges;
+    c->waits = plan->wait_count;
+    c->lanes = plan->lanes;
+    c->processors = x->rt->processors;
+    c->carried_distance = plan->distance;
+    c->window = x->window;
+    c->tracks = x->tracks;
+    c->compiled = (uint32_t)x->compiled;
+    c->plan_bytes = plan->bytes + (n + 1) * sizeof *p->node + n * sizeof *p->name +
+                    (p->tag ? n * sizeof *p->tag : 0);
+    c->argument_bytes =
+        x->args_bytes + x->patched_bytes + p->place_count * (sizeof *p->places + sizeof *p->views);
+    c->makespan_ns = plan->makespan_ns;
+    c->serial_boundaries = serial_boundaries(x);
+}
+
+/* ---- describe */
+
+struct page {
+    void (*write)(void *context, const char *text);
+    void *context;
+};
+
+static void line(const struct page *page, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void line(const struct page *page, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    page->write(page->context, text);
+}
+
+static void describe_order(const struct rd_exec *x, const struct page *page,
+                           const rondo_exec_counts *c)
+{
+    static const char *const orders[] = { "serial", "pipelined", "concurrent" };
+    line(page, "order: %s, window %u", orders[x->order], x->window);
+    if (x->order == RONDO_CONCURRENT)
+        line(page, ", %u tracks", x->tracks);
+    if (x->order == RONDO_PIPELINED && x->track[0].serial)
+        line(page, " (the rings have more than 64 phases: every boundary is serial)");
+    line(page, ", serial boundaries met: %llu%s\n", (unsigned long long)c->serial_boundaries,
+         x->track[0].serial ? " beside those of the order" : "");
+}
+
+void rd_exec_describe(struct rd_exec *x, void (*write)(void *, const char *), void *context)
+{
+    const struct rd_plan *plan = x->program.plan;
+    struct page page = { write, context };
+    rondo_exec_counts c;
+    rd_exec_count_all(x, &c);
+    line(&page, "exec '%s'\n", x->program.exec_name);
+    line(&page, "mode: %s now, instantiated as %s: %s\n",
+         rd_load_relaxed(&x->interpreted) ? "interpreted" : "compiled",
+         x->mode == RONDO_INTERPRETED ? "interpreted" : "compiled", x->why);
+    describe_order(x, &page, &c);
+    line(&page, "nodes: %llu, edges: %llu, carried edges: %llu (over at most %u replays)\n",
+         (unsigned long long)c.nodes, (unsigned long long)c.edges,
+         (unsigned long long)c.carried_edges, c.carried_distance);
+    line(&page, "lanes: %u on %u processors, waits kept: %llu of %llu edges\n", c.lanes,
+         c.processors, (unsigned long long)c.waits,
+         (unsigned long long)(c.edges + c.carried_edges));
+    for (uint32_t i = 0; i < plan->lanes; i++)
+        line(&page, "  lane %u: cpu %u, %u ops, %u further waits%s\n", i, plan->lane[i].processor,
+             plan->lane[i].length, plan->lane[i].wait_count, plan->lane[i].sink ? ", sink" : "");
+    line(&page,
+         "costs: hand-over %u ns, a node of unknown cost %u ns; work %llu ns, predicted %llu ns\n",
+         x->handover_ns, x->unknown_cost_ns, (unsigned long long)plan->work_ns,
+         (unsigned long long)plan->makespan_ns);
+    line(&page, "bytes: plan %llu (%.1f per node), arguments and accesses %llu\n",
+         (unsigned long long)c.plan_bytes, (double)c.plan_bytes / (double)c.nodes,
+         (unsigned long long)c.argument_bytes);
+    line(&page, "replays: %llu submitted, %llu ended\n",
+         (unsigned long long)RD_WORD_TICKET(rd_load_relaxed(&x->word)),
+         (unsigned long long)rd_exec_ended(x));
+}
+
+/* ---- one node */
+
+static rondo_status node_index(const struct rd_exec *x, rondo_node node, uint32_t *index)
+{
+    uint32_t at = ((uint32_t)node.id & 0x3fffffff) - 1, part = (uint32_t)node.id >> 30;
+    if (node.id >> 32 == x->serial) {
+        if (part == RD_PART_GROUP && at < x->group_count) {
+            *index = x->groups[at].first;
+            return RONDO_OK;
+        }
+        if (part == RD_PART_NODE && at < x->program.plan->nodes) {
+            *index = at;
+            return RONDO_OK;
+        }
+    }
+    return rd_error(RONDO_ERR_INVALID, "exec '%s': handle 0x%llx is no node of its subgraph",
+                    x->program.exec_name, (unsigned long long)node.id);
+}
+
+rondo_status rd_exec_node_info(struct rd_exec *x, rondo_node node, rondo_node_info *info)
+{
+    const struct rd_plan *plan = x->program.plan;
+    uint32_t v = 0, op, lane;
+    rondo_status status = node_index(x, node, &v);
+    if (status)
+        return status;
+    op = plan->op_of_node[v];
+    lane = rd_plan_lane_of_op(plan, op);
+    memset(info, 0, sizeof *info);
+    info->processor = RONDO_CPU(plan->lane[lane].processor);
+    info->lane = lane;
+    info->position = op - plan->lane[lane].first;
+    info->waits = plan->op[op].wait ? 1u + plan->op[op].more : 0;
+    info->predecessors = plan->pred_first[v + 1] - plan->pred_first[v];
+    info->interpreted = (int32_t)rd_load_relaxed(&x->interpreted);
+    if (!x->compiled)
+        snprintf(info->why, sizeof info->why, "%.95s", x->why);
+    return RONDO_OK;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* An exec: a subgraph's plan with its machine, its frames and its tickets.
+ *
+ * word = {closed:1, epoch:23, ticket:40}. A submitter takes a ticket by CAS; reset adds one to the
+ * epoch and destroy sets `closed` in the same word, so both say exactly which tickets they cover. A
+ * ticket's frame is filled by whoever took it (or, for the later replays of a call with a count, by
+ * whoever ended the replay that used the frame before) and published by its own seq. */
+#ifndef RD_EXEC_EXEC_H
+#define RD_EXEC_EXEC_H
+
+#include "src/base/rcu.h"
+#include "src/cleaner/cleaner.h"
+#include "src/exec/batch.h"
+#include "src/frame/failure.h"
+#include "src/frame/frame.h"
+#include "src/frame/program.h"
+#include "subgraph/subgraph.h"
+
+#include <rondo/exec.h>
+
+#define RD_WORD_CLOSED       (1ull << 63)
+#define RD_WORD_TICKET(word) ((word)&RD_REPLAY_MASK)
+#define RD_WORD_EPOCH(word)  ((uint32_t)(((word) & ~RD_WORD_CLOSED) >> RD_REPLAY_BITS))
+enum { RD_EPOCH_MAX = (1 << 23) - 2, RD_GATES_MAX = 64, RD_WINDOW_MAX = 1024, RD_TRACKS_MAX = 64 };
+
+/* A parameter of the subgraph, as replays see it. */
+struct rd_exec_param {
+    uint32_t name, offset, bytes; /* name: offset in the program's names */
+};
+
+/* A slot, as replays see it. */
+struct rd_exec_slot {
+    uint32_t name;
+    uint8_t kind;
+    uint32_t alias, count, ring_first, ring_stride;
+    size_t bytes;
+    struct rd_buffer **buffers; /* referenced */
+};
+
+/* The values that replays see which give none: never changed, replaced as a whole. */
+struct rd_sticky {
+    struct rd_garbage garbage; /* first */
+    struct rd_allocator *alloc;
+    size_t block_bytes;
+    uint32_t missing; /* parameters without a value */
+    uint8_t *given;   /* by parameter; behind the block */
+    char *block;      /* aligned to 64 */
+    size_t bytes;     /* of the whole allocation */
+};
+
+struct rd_exec_patch;
+
+struct rd_exec {
+    struct rd_tenant tenant; /* first */
+    struct rd_runtime *rt;
+    struct rd_program program;
+    uint64_t id;
+    uint32_t serial; /* of the subgraph: handles of its parts begin with it */
+    uint32_t order, mode, window, tracks;
+    int compiled;  /* could be compiled */
+    char why[160]; /* mode and reason */
+    struct rd_exec_slot *slot;
+    struct rd_exec_param *param;
+    uint32_t slots, params, bound_slots, ring_slots;
+    size_t params_bytes;   /* of a block of parameters, a multiple of 64 */
+    uint64_t *fixed_range; /* begin and end of each slot's buffers, slot after slot */
+    struct rd_track *track;
+    struct rd_source *source; /* of all tracks together */
+    char *args;               /* argument bytes in op order, shared by the tracks */
+    size_t args_bytes;
+    char *patched; /* nodes with patched arguments, once per track */
+    size_t patched_bytes;
+    struct rd_exec_patch *patch;
+    size_t patch_count;
+    struct rd_holder **holder;
+    size_t holder_count;
+    struct rd_group *groups; /* of rondo_record_for handles */
+    size_t group_count, slot_room, range_count;
+    uint32_t handover_ns, unknown_cost_ns; /* costs the placement used */
+    struct rd_failures failures;
+    pthread_mutex_t lock; /* set_param, set_mode, reset: never taken by a replay */
+    rd_atomic(struct rd_sticky *) sticky;
+    /* {epoch:24, cancelled before it:40}: valid for replays of that epoch. Only used with rings. */
+    rd_atomic64 ring_word;
+    rd_atomic32 interpreted; /* mode of the frames to come */
+    rd_atomic32 holding;     /* frames that hold more than their slot */
+    struct rd_batch batch;
+    RD_ALIGNED rd_atomic64 word;
+};
+
+/* ---- instantiate.c, lower.c, tracks.c, destroy.c */
+rondo_status rd_exec_new(struct rd_subgraph *g, const rondo_instantiate_options *options,
+                         struct rd_exec **exec);
+rondo_status rd_exec_lower(struct rd_exec *x, struct rd_subgraph *g);
+void rd_exec_unlower(struct rd_exec *x);
+rondo_status rd_exec_make_tracks(struct rd_exec *x);
+void rd_exec_free_tracks(struct rd_exec *x);
+struct rd_sticky *rd_sticky_new(struct rd_exec *x);
+void rd_sticky_free(struct rd_garbage *garbage);
+/* Puts the lanes on their workers' agendas. */
+void rd_exec_attach(struct rd_exec *x);
+rondo_status rd_exec_need_interpreter(struct rd_exec *x);
+/* Frees an exec that nothing runs any more. */
+void rd_exec_free(struct rd_exec *x);
+int rd_exec_sweep(struct rd_tenant *tenant, struct rd_unmet *unmet);
+int rd_exec_closed(struct rd_tenant *tenant, struct rd_unmet *unmet);
+void rd_exec_tenant_free(struct rd_tenant *tenant);
+
+/* ---- fill.c */
+/* Waits to fill a frame are never needed here: its ticket says that its last replay has ended. */
+void rd_frame_fill(struct rd_exec *x, uint64_t ticket, const struct rd_request *call, uint64_t k);
+/* Lets go of what a frame holds, unless somebody else is doing that. */
+void rd_frame_let_go(struct rd_exec *x, struct rd_frame *f);
+/* The same if its replay has ended; else the count of done that says so. 0: it holds nothing. */
+uint64_t rd_frame_let_go_if_ended(struct rd_exec *x, struct rd_track *t, struct rd_frame *f);
+static inline struct rd_track *rd_exec_track(struct rd_exec *x, uint64_t ticket)
+{
+    return x->tracks == 1 ? x->track : &x->track[ticket % x->tracks];
+}
+static inline uint64_t rd_exec_local(const struct rd_exec *x, uint64_t ticket)
+{
+    return x->tracks == 1 ? ticket : ticket / x->tracks;
+}
+/* Publishes the ticket's frame, without waking anyone. */
+static inline void rd_frame_publish(struct rd_track *t, uint64_t local)
+{
+    /* Release: the whole frame; pairs with the acquire in lane.c's begin. */
+    rd_store_release(&rd_track_frame(t, local)->seq, local + 1);
+}
+/* Wakes who waits for a frame of the track; behind a fence since its publication. */
+static inline void rd_track_wake(struct rd_track *t)
+{
+    if (RD_UNLIKELY(rd_load_relaxed(&t->submit_wake) != 0))
+        rd_park_wake_some(&t->submit_wake, 2); /* each of the two wakes two more */
+}
+
+/* ---- validate.c */
+rondo_status rd_request_check(struct rd_exec *x, const rondo_replay_args *args,
+                              struct rd_request *call);
+void rd_request_end(struct rd_exec *x, struct rd_request *call);
+rondo_status rd_exec_param_index(const struct rd_exec *x, rondo_param param, const char *what,
+                                 uint32_t position, uint32_t *index);
+
+/* ---- submit.c */
+/* What a submit leaves its caller with. */
+struct rd_submitted {
+    rondo_event event;
+    struct rd_source *source;
+    struct rd_lane *lane; /* its seat is taken for the caller, who drives it and gives it back */
+    uint64_t first;       /* ticket */
+};
+rondo_status rd_exec_submit(rondo_exec handle, const rondo_replay_args *args, int drive,
+                            int64_t deadline, struct rd_submitted *out);
+/* Takes `count` tickets in a row. AGAIN: *wait_source has to reach *wait_count first. */
+rondo_status rd_exec_take(struct rd_exec *x, uint64_t count, uint64_t *ticket, uint32_t *epoch,
+                          struct rd_source **wait_source, uint64_t *wait_count);
+rondo_status rd_exec_ring_ready(struct rd_exec *x, uint32_t epoch, struct rd_source **wait_source,
+                                uint64_t *wait_count);
+
+/* ---- control.c */
+rondo_status rd_exec_set_param(struct rd_exec *x, rondo_param param, const void *value);
+rondo_status rd_exec_set_mode(struct rd_exec *x, uint32_t mode);
+rondo_status rd_exec_reset(struct rd_exec *x);
+rondo_status rd_exec_destroy(rondo_exec handle);
+
+/* ---- wait.c */
+/* Waits for an event; the caller drives the exec's cpu 0 lanes meanwhile. deadline: rd_os.now_ns
+ * time, negative: for ever. `lane` as in rd_submitted, given back in any case. AGAIN past the
+ * deadline. */
+rondo_status rd_wait(struct rd_source *s, uint64_t id, uint64_t count, int64_t deadline,
+                     struct rd_lane *lane);
+
+/* ---- describe.c, result.c */
+void rd_exec_describe(struct rd_exec *x, void (*write)(void *, const char *), void *context);
+void rd_exec_count_all(struct rd_exec *x, rondo_exec_counts *counts);
+rondo_status rd_exec_node_info(struct rd_exec *x, rondo_node node, rondo_node_info *info);
+rondo_status rd_exec_result(struct rd_exec *x, struct rd_source *s, uint64_t count,
+                            rondo_result *result);
+/* The worst that became of the ended replays [first, end). */
+rondo_status rd_exec_result_of(struct rd_exec *x, uint64_t first, uint64_t end,
+                               rondo_result *result);
+uint64_t rd_exec_ended(struct rd_exec *x); /* replays that have ended, in order */
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Fills a frame for a ticket: whoever took the ticket has the frame to itself until it publishes
+ * it. */
+#include "src/exec/exec.h"
+
+#include <string.h>
+
+static void let_go(struct rd_exec *x, struct rd_frame *f)
+{
+    for (uint32_t i = 0; i < f->held_count; i++)
+        rd_buffer_unref(f->held[i]);
+    f->held_count = 0;
+    rd_sub_relaxed(&x->holding, 1);
+    rd_sub_relaxed(&x->rt->held, 1);
+    rd_store_release(&f->hold, RD_HOLD_NONE); /* pairs with the filler's acquire */
+}
+
+/* Takes what a frame holds, to look at it or let go of it. Acquire: what the filler wrote. */
+static int take_hold(struct rd_frame *f)
+{
+    uint32_t held = RD_HOLD_HELD;
+    return rd_cas_acq_rel(&f->hold, &held, RD_HOLD_BUSY);
+}
+
+void rd_frame_let_go(struct rd_exec *x, struct rd_frame *f)
+{
+    if (take_hold(f))
+        let_go(x, f);
+}
+
+/* `held_for` is read only after the hold was taken: before, the frame might be filled for a later
+ * replay. */
+uint64_t rd_frame_let_go_if_ended(struct rd_exec *x, struct rd_track *t, struct rd_frame *f)
+{
+    if (rd_load_relaxed(&f->hold) == RD_HOLD_NONE || !take_hold(f))
+        return 0;
+    if (f->held_for <= rd_load_acquire(&t->source->done)) {
+        let_go(x, f);
+        return 0;
+    }
+    {
+        uint64_t until = f->held_for;
+        rd_store_release(&f->hold, RD_HOLD_HELD); /* as it was */
+        return until;
+    }
+}
+
+static void fill_base(struct rd_exec *x, struct rd_frame *f, const struct rd_request *call)
+{
+    uint64_t executed;
+    if (!f->own_base)
+        return;
+    if (x->ring_slots) {
+        /* The epoch's entry was made before its first ticket was taken. */
+        executed = f->replay - (rd_load_acquire(&x->ring_word) & RD_REPLAY_MASK);
+        for (uint32_t s = 0; s < x->slots; s++)
+            if (x->slot[s].kind == RD_SLOT_RING) {
+                const struct rd_exec_slot *slot = &x->slot[s];
+                uint64_t at =
+                    (slot->ring_first + executed % slot->count * slot->ring_stride) % slot->count;
+                f->own_base[s] = slot->buffers[at]->base;
+            }
+    }
+    for (uint32_t i = 0; i < call->binding_count; i++)
+        f->own_base[call->slot[i]] = call->buffer[i]->base;
+}
+
+static void hold(struct rd_exec *x, struct rd_frame *f, const struct rd_request *call)
+{
+    for (uint32_t i = 0; i < call->binding_count; i++) {
+        rd_buffer_ref(call->buffer[i]);
+        f->held[i] = call->buffer[i];
+    }
+    f->held_count = call->binding_count;
+    f->held_for = rd_exec_local(x, f->replay) + 1;
+    rd_add_relaxed(&x->holding, 1);
+    rd_add_relaxed(&x->rt->held, 1);
+    rd_store_release(&f->hold, RD_HOLD_HELD); /* pairs with rd_frame_let_go */
+    rd_fence(); /* orders the hold with the look; partner: the cleaner's fence in sweep */
+    if (!rd_exchange_acq_rel(&x->tenant.queued, 1))
+        rd_cleaner_sweep(x->rt, &x->tenant);
+}
+
+static void fill_params(struct rd_exec *x, struct rd_frame *f, const struct rd_request *call,
+                        uint64_t k)
+{
+    memcpy(f->own_params, call->sticky, x->params_bytes);
+    for (uint32_t i = 0; i < call->value_count; i++) {
+        const rondo_value *v = &call->value[i];
+        const struct rd_exec_param *p = &x->param[((uint32_t)v->param.id & 0x3fffffff) - 1];
+        memcpy(f->own_params + p->offset, (const char *)v->value + k * v->stride_bytes, p->bytes);
+    }
+}
+
+static void fill_gates(struct rd_frame *f, const struct rd_request *call)
+{
+    f->gate_count = 0;
+    for (uint32_t i = 0; i < call->gate_count; i++) {
+        const rondo_event *e = &call->after[i];
+        if (e->source)
+            f->gate[f->gate_count++] =
+                (struct rd_gate){ rd_source_find(e->source), e->source, e->count };
+    }
+}
+
+static void clear_bad(const struct rd_exec *x, struct rd_frame *f)
+{
+    for (uint32_t i = 0; i < x->program.plan->bits / 64; i++)
+        rd_store_relaxed(&f->bad[i], 0); /* published by seq */
+    rd_store_relaxed(&f->dirty, 0);
+}
+
+void rd_frame_fill(struct rd_exec *x, uint64_t ticket, const struct rd_request *call, uint64_t k)
+{
+    struct rd_track *t = rd_exec_track(x, ticket);
+    struct rd_frame *f = rd_track_frame(t, rd_exec_local(x, ticket));
+    if (x->bound_slots) {
+        rd_frame_let_go(x, f);
+        while (rd_load_acquire(&f->hold) != RD_HOLD_NONE)
+            rd_pause(); /* the cleaner is letting go: a few reference counts */
+    }
+    f->replay = ticket;
+    f->epoch = call->epoch;
+    f->interpreted = call->interpreted != 0;
+    f->odd = call->binding_count && x->order != RONDO_CONCURRENT;
+    fill_base(x, f, call);
+    if (x->params)
+        fill_params(x, f, call, k);
+    if (f->gate_count || call->gate_count) {
+        fill_gates(f, call);
+        if (k)
+            f->gate_count = 0; /* only the first replay of a call is gated */
+    }
+    rd_store_relaxed(&f->left, f->interpreted ? t->lanes : t->sinks); /* published by seq */
+    if (RD_UNLIKELY(rd_load_relaxed(&f->dirty)))
+        clear_bad(x, f);
+    if (call->binding_count)
+        hold(x, f, call);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What became of replays, as users see it. */
+#include "src/exec/exec.h"
+
+#include <string.h>
+
+uint64_t rd_exec_ended(struct rd_exec *x) { return rd_load_acquire(&x->source->done); }
+
+rondo_status rd_exec_result(struct rd_exec *x, struct rd_source *s, uint64_t count,
+                            rondo_result *result)
+{
+    uint32_t which = rd_load_relaxed(&s->track); /* written before the exec's id */
+    uint64_t done = rd_load_acquire(&s->done), replay = count - 1, latest = done - 1;
+    if (which != RD_SOURCE_ALL && x->tracks > 1) {
+        replay = replay * x->tracks + which;
+        latest = latest * x->tracks + which;
+    }
+    return rd_failures_result(&x->failures, &x->program, replay, latest, result);
+}
+
+/* The worst that became of the replays [first, end), the first failure told. */
+rondo_status rd_exec_result_of(struct rd_exec *x, uint64_t first, uint64_t end,
+                               rondo_result *result)
+{
+    rondo_status status = RONDO_OK;
+    if (RD_LIKELY(
+            !rd_load_relaxed(&x->failures.bad))) { /* nothing ever failed; their end was acquired */
+        result->status = RONDO_OK;
+        result->zero32 = 0;
+        result->tag = 0;
+        result->replay = end - 1;
+        result->replays_run = end;
+        result->node[0] = result->message[0] = 0;
+        return RONDO_OK;
+    }
+    for (uint64_t r = first; r < end && !status; r++) {
+        if (rd_failures_result(&x->failures, &x->program, r, end - 1, result))
+            result->status = RONDO_OK; /* too long ago to be kept: it did not fail lately */
+        status = result->status;
+    }
+    return status;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Waiting for an event, with the caller's thread at work: it takes the seats of the exec's own cpu
+ * 0 lanes and drives them, and of no other exec's (a caller that holds a lock must not run a
+ * stranger's task that wants it). A seat is given back before the caller parks. */
+#include "src/exec/exec.h"
+
+#include "compile/run/lane.h"
+#include "src/base/id.h"
+#include "src/base/os.h"
+#include "src/machine/spin.h"
+#include "src/machine/worker.h"
+
+enum { PARK_NS = 100000000 };
+
+struct waiter {
+    struct rd_source *source;
+    uint64_t id, count;
+    int64_t deadline, park_after_ns;
+    int64_t idle_since; /* 0: progressed since the last look at the clock */
+};
+
+static int is_over(const struct waiter *w) { return rd_source_reached(w->source, w->id, w->count); }
+
+/* A lane of processor 0 whose seat was free and is taken now; NULL if there is none. `turn` goes
+ * round. */
+static struct rd_lane *take_lane(struct waiter *w, uint32_t *turn)
+{
+    struct rd_lane *taken = NULL;
+    uint32_t which = rd_load_relaxed(&w->source->track), tracks, lanes;
+    struct rd_exec *x;
+    struct rd_track *t;
+    rd_rcu_read_lock();
+    x = rd_id_find(rd_load_relaxed(&w->source->exec), RD_ID_EXEC);
+    if (x && !rd_source_is_old(w->source, w->id)) {
+        t = which == RD_SOURCE_ALL ? x->track : &x->track[which];
+        tracks = which == RD_SOURCE_ALL ? x->tracks : 1;
+        lanes = t->processor0_lanes * tracks;
+        w->park_after_ns = x->rt->park_after_ns;
+        for (uint32_t i = 0; i < lanes && !taken; i++) {
+            uint32_t at = (*turn)++ % lanes;
+            struct rd_lane *l = &t[at % tracks].lane[at / tracks];
+            if (rd_seat_take(l))
+                taken = l;
+        }
+    }
+    rd_rcu_read_unlock();
+    return taken;
+}
+
+static void give_back(struct rd_lane *l)
+{
+    struct rd_track *t = l->track;
+    struct rd_exec *x = t->exec;
+    uint64_t replay = l->replay;
+    int begun = l->begun;
+    rd_rcu_read_lock(); /* the exec may be freed once the seat is given back */
+    rd_seat_give(l);
+    rd_fence(); /* orders the seat with the look; partner: a submitter's between seq and the seat,
+                   and the worker that found the seat taken */
+    if (RD_UNLIKELY(rd_lane_left_work(t, replay, begun)))
+        rd_worker_poke(&x->rt->workers[0]);
+    rd_rcu_read_unlock();
+}
+
+/* Whether the caller has looked for work long enough to sleep. */
+static int is_idle_long(struct waiter *w)
+{
+    int64_t now = rd_os.now_ns();
+    if (!w->idle_since)
+        w->idle_since = now;
+    return now - w->idle_since >= (rd_spin_polls() ? w->park_after_ns : 0);
+}
+
+static int is_late(const struct waiter *w)
+{
+    return w->deadline >= 0 && rd_os.now_ns() >= w->deadline;
+}
+
+/* Drives a lane whose seat the caller holds until the event is complete or the lane has nothing to
+ * do. */
+static void drive(struct waiter *w, struct rd_lane *l)
+{
+    enum rd_advance state;
+    rd_task_depth++;
+    for (;;) {
+        state = rd_lane_advance(l, rd_spin_polls());
+        if (is_over(w))
+            break;
+        if (state == RD_PROGRESSED)
+            w->idle_since = 0;
+        else if (state != RD_BLOCKED || is_idle_long(w))
+            break;
+        if (w->deadline >= 0 && is_late(w))
+            break;
+    }
+    rd_task_depth--;
+    give_back(l);
+}
+
+static void park(struct waiter *w)
+{
+    uint32_t prepared = rd_park_prepare();
+    int64_t most = PARK_NS, left;
+    rd_park_register(&w->source->wake);
+    rd_fence(); /* orders the registration with the look; partner: rd_lane_end's, between done and
+                   wake */
+    if (is_over(w))
+        return;
+    if (w->deadline >= 0) {
+        left = w->deadline - rd_os.now_ns();
+        if (left <= 0)
+            return;
+        most = left < most ? left : most;
+    }
+    rd_park_sleep(prepared, most);
+    w->idle_since = 0;
+}
+
+/* Notes that callers wait for the count, so that cpu 0's worker leaves the lane to them. */
+static void note_waited(struct rd_source *s, uint64_t count)
+{
+    if (rd_load_relaxed(&s->waited) < count)
+        rd_store_relaxed(&s->waited, count); /* a hint: a lost update costs a wake-up */
+}
+
+rondo_status rd_wait(struct rd_source *s, uint64_t id, uint64_t count, int64_t deadline,
+                     struct rd_lane *lane)
+{
+    struct waiter w = { s, id, count, deadline, 0, 0 };
+    uint32_t turn = 0;
+    note_waited(s, count);
+    for (;;) {
+        if (lane)
+            drive(&w, lane);
+        if (is_over(&w))
+            return RONDO_OK;
+        if (is_late(&w))
+            return rd_error(RONDO_ERR_AGAIN, "event {0x%llx, %llu} is not complete in time",
+                            (unsigned long long)id, (unsigned long long)count);
+        if (is_idle_long(&w))
+            park(&w);
+        else if (!lane)
+            rd_spin_pause();
+        lane = take_lane(&w, &turn);
+    }
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a worker turns to: work sources, and the waits they cannot meet. */
+#ifndef RD_MACHINE_WORK_H
+#define RD_MACHINE_WORK_H
+
+#include "src/base/park.h"
+
+#include <stddef.h>
+
+enum rd_advance {
+    RD_PROGRESSED,
+    RD_BLOCKED, /* work in flight, waiting for the unmet wait */
+    RD_IDLE,    /* nothing in flight, waiting for the unmet wait */
+    RD_BUSY,    /* another thread holds the seat */
+    RD_DONE,    /* detached: leaves the agenda */
+};
+
+/* An unmet wait: *word has not reached `need`. Whoever raises the word wakes the spots registered
+ * in `wake`, if `at` is NULL or the word has reached *at. */
+struct rd_unmet {
+    const rd_atomic64 *word;
+    uint64_t need;
+    rd_atomic64 *wake;
+    rd_atomic64 *at;
+};
+
+static inline int rd_unmet_is_met(const struct rd_unmet *u)
+{
+    return rd_load_acquire(u->word) >= u->need;
+}
+
+/* A parker's step 2 (src/base/park.h). The bit before `at`: a waker sets *at to "none" and then
+ * takes the bits, so a parker whose bit came too late for it sees "none" and lowers it again. */
+static inline void rd_unmet_register(const struct rd_unmet *u)
+{
+    uint64_t bit = rd_park_bit(), at;
+    if (!u->at) {
+        rd_park_register(u->wake);
+        return;
+    }
+    if (!(rd_load_relaxed(u->wake) & bit))
+        rd_or_acq_rel(u->wake,
+                      bit); /* acquire: sees the "none" of a waker that took the bits before */
+    at = rd_load_relaxed(u->at);
+    while (at > u->need && !rd_cas_relaxed(u->at, &at, u->need))
+        ;
+}
+
+struct rd_work {
+    /* Called by the worker of the agenda the source is on, over and over. Fills *unmet on BLOCKED
+     * and IDLE. */
+    enum rd_advance (*advance)(struct rd_work *work, struct rd_unmet *unmet);
+    /* The worker's last touch, after DONE. */
+    void (*detached)(struct rd_work *work);
+    /* What an unmet wait of this source means, for the log: exec, node and counter. */
+    void (*explain)(struct rd_work *work, const struct rd_unmet *unmet, char *text, size_t bytes);
+    /* Changes while callers wait and so drive the source themselves; NULL: they never do. */
+    const rd_atomic64 *waited;
+    rd_atomic(struct rd_work *) next; /* in a worker's inbox */
+    /* The worker's own, while the source is on its agenda. */
+    struct {
+        struct rd_work *next;
+        struct rd_unmet unmet;
+        enum rd_advance last;
+        uint64_t waited; /* *waited at the last look */
+        uint32_t calm;   /* looks since it changed */
+    } own;
+};
+
+#endif
