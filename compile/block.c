@@ -12,7 +12,7 @@ __extension__ typedef unsigned __int128 product;
 
 rondo_status rd_block_levels(struct rd_pass *p, struct rd_levels *levels)
 {
-    struct rd_scratch temporary = { p->scratch.a, NULL };
+    struct rd_scratch temporary = rd_scratch_part(&p->scratch);
     uint32_t *level = rd_scratch_array(&temporary, p->nodes, sizeof *level), *first;
     rondo_status s = RONDO_ERR_MEMORY;
     if (!level) {
@@ -103,7 +103,7 @@ static void place_level(const struct rd_pass *p, const uint32_t *node, uint32_t 
 rondo_status rd_block_place(struct rd_pass *p, const struct rd_levels *levels, uint32_t count,
                             uint16_t *processor)
 {
-    struct rd_scratch temporary = { p->scratch.a, NULL };
+    struct rd_scratch temporary = rd_scratch_part(&p->scratch);
     uint64_t *load = rd_scratch_array(&temporary, count, sizeof *load);
     if (!load)
         return rd_pass_memory();

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Whether lanes and waits imply what they must. Up to 4,096 nodes: a bitset of everything before
  * each op, over as many copies of the replay as the largest distance asks for, looked up for every
- * edge. Above, or if that is too much memory: a search backwards from sampled nodes. */
+ * edge. Above, or if that is too much memory: a search backwards from as many nodes as a budget
+ * allows. */
 #include "compile/check.h"
 
 #include <string.h>
 
-enum { CLOSURE_NODES = 4096, SAMPLES = 1024 };
+enum { CLOSURE_NODES = 4096 };
 static const uint64_t closure_bytes = 1u << 26;
-static const uint64_t search_budget = 1u << 25; /* ops looked at */
+static const uint64_t search_budget = 1u << 25; /* ops looked at, and lanes per node */
 
 struct reach {
     struct rd_check *c;
@@ -110,14 +111,26 @@ static void check_node(struct reach *r, uint32_t v)
     }
 }
 
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* All nodes, in an order that is spread over the ids, as far as the budget goes. */
 static void check_sampled(struct reach *r)
 {
-    uint32_t n = r->c->plan->nodes;
-    uint64_t step = n > CLOSURE_NODES ? n / SAMPLES : 1;
-    for (uint64_t i = 0; i * step < n && r->looked < search_budget && !r->c->why[0]; i++) {
-        uint64_t v = i * step + (i * 2654435761u >> 7) % step; /* not always the same column */
-        if (v < n)
-            check_node(r, (uint32_t)v);
+    uint64_t n = r->c->plan->nodes, step = n / 2 + n / 9, v = 0;
+    while (common_divisor(step, n) != 1)
+        step++;
+    for (uint64_t i = 0; i < n && r->looked < search_budget && !r->c->why[0]; i++) {
+        check_node(r, (uint32_t)v);
+        r->looked += r->c->plan->lanes;
+        v = (v + step) % n;
     }
 }
 

@@ -139,7 +139,7 @@ static int prepare(struct runner *x, struct rd_scratch *s)
 rondo_status rd_check_run(struct rd_check *c, uint32_t window, uint32_t replays, int record)
 {
     struct runner x = { .c = c, .window = window, .replays = replays };
-    struct rd_scratch scratch = { c->scratch.a, NULL };
+    struct rd_scratch scratch = rd_scratch_part(&c->scratch);
     rondo_status s = RONDO_OK;
     if (!prepare(&x, &scratch)) {
         s = rd_pass_memory();

@@ -318,7 +318,7 @@ static int prepare(struct clocks *c, struct rd_scratch *s)
 rondo_status rd_waits_by_clocks(struct rd_waits *w)
 {
     struct clocks c = { .w = w, .lanes = w->plan->lanes };
-    struct rd_scratch scratch = { w->p->scratch.a, NULL };
+    struct rd_scratch scratch = rd_scratch_part(&w->p->scratch);
     rondo_status s = RONDO_OK;
     if (!prepare(&c, &scratch)) {
         s = rd_pass_memory();

@@ -39,6 +39,13 @@ static rondo_status check_plan(struct rd_allocator *a, const struct rd_compile_i
     return s;
 }
 
+static void all_sinks(struct rd_plan *plan)
+{
+    for (uint32_t l = 0; l < plan->lanes; l++)
+        plan->lane[l].sink = 1;
+    plan->sinks = plan->lanes;
+}
+
 static rondo_status run_passes(struct rd_pass *p, struct rd_plan **plan)
 {
     struct rd_placement placement;
@@ -48,7 +55,9 @@ static rondo_status run_passes(struct rd_pass *p, struct rd_plan **plan)
         s = rd_place(p, &placement);
     if (!s)
         s = rd_lanes(p, &placement, plan, &lane_of_node);
-    if (!s)
+    if (!s && p->in->interpret_only)
+        all_sinks(*plan);
+    else if (!s)
         s = rd_waits(p, placement.ids ? NULL : placement.order, lane_of_node, *plan);
     return s;
 }
@@ -58,7 +67,7 @@ rondo_status rd_compile(struct rd_allocator *a, const struct rd_compile_input *i
 {
     struct rd_pass p = { .in = input,
                          .graph = input->graph,
-                         .scratch = { a, NULL },
+                         .scratch = { .a = a },
                          .nodes = input->graph->nodes,
                          .handover_ns = input->handover_ns };
     struct rd_plan *made = NULL;
@@ -70,7 +79,7 @@ rondo_status rd_compile(struct rd_allocator *a, const struct rd_compile_input *i
     if (s)
         goto free_plan;
     made->bytes = bytes_of(made);
-    if (input->check && (s = check_plan(a, input, made)))
+    if (input->check && !input->interpret_only && (s = check_plan(a, input, made)))
         goto free_plan;
     *plan = made;
     return RONDO_OK;

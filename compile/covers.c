@@ -133,7 +133,7 @@ static rondo_status walk_lanes(struct covers *c)
 rondo_status rd_waits_by_covers(struct rd_waits *w)
 {
     struct covers c = { .w = w };
-    struct rd_scratch scratch = { w->p->scratch.a, NULL };
+    struct rd_scratch scratch = rd_scratch_part(&w->p->scratch);
     uint32_t lanes = w->plan->lanes;
     rondo_status s;
     c.known = rd_scratch_array(&scratch, lanes, sizeof *c.known);

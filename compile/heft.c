@@ -122,7 +122,7 @@ rondo_status rd_heft_place(struct rd_pass *p, const uint32_t *list, uint32_t cou
                            uint16_t *processor)
 {
     struct heft h = { .p = p, .count = count, .on = processor };
-    struct rd_scratch scratch = { p->scratch.a, NULL };
+    struct rd_scratch scratch = rd_scratch_part(&p->scratch);
     rondo_status s = prepare(&h, &scratch);
     for (uint32_t i = 0; !s && i < p->nodes; i++)
         place_node(&h, list[i]);

@@ -22,7 +22,7 @@ static int scan(struct rd_pass *p)
         p->edges += count;
         p->work_ns += rd_pass_cost(p, v);
     }
-    p->carried_edges = (uint64_t)g->first[p->nodes] - p->edges;
+    p->carried_edges = p->nodes ? (uint64_t)g->first[p->nodes] - p->edges : 0;
     return ids;
 }
 
@@ -172,7 +172,7 @@ struct rd_keyed *rd_order_sort(const struct rd_pass *p, const uint64_t *rank, st
 
 rondo_status rd_order_list(struct rd_pass *p, const uint64_t *rank, uint32_t *order)
 {
-    struct rd_scratch temporary = { p->scratch.a, NULL };
+    struct rd_scratch temporary = rd_scratch_part(&p->scratch);
     struct rd_keyed *key = rd_scratch_array(&temporary, p->nodes, sizeof *key);
     struct rd_keyed *spare = rd_scratch_array(&temporary, p->nodes, sizeof *spare);
     uint32_t *left = rd_scratch_array(&temporary, p->nodes, sizeof *left);

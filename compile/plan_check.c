@@ -33,7 +33,7 @@ rondo_status rd_plan_check(struct rd_allocator *a, const struct rd_compile_input
     struct rd_check c = { .graph = in->graph,
                           .in = in,
                           .plan = plan,
-                          .scratch = { a, NULL },
+                          .scratch = { .a = a },
                           .why = why,
                           .why_bytes = why_bytes };
     rondo_status s;

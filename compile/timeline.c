@@ -201,39 +201,51 @@ static void sort_by_processor(struct timeline *t, const struct rd_keyed *sorted)
         t->proc[i].from = t->proc[i].first + t->proc[i].length;
 }
 
+/* Fills sorted[] and place[], and each processor's part. */
+static rondo_status sort_nodes(struct timeline *t)
+{
+    struct rd_pass *p = t->p;
+    struct rd_scratch temporary = rd_scratch_part(&p->scratch);
+    uint64_t *rank = rd_scratch_array(&temporary, p->nodes, sizeof *rank);
+    struct rd_keyed *key = rd_scratch_array(&temporary, p->nodes, sizeof *key);
+    struct rd_keyed *spare = rd_scratch_array(&temporary, p->nodes, sizeof *spare);
+    rondo_status s = RONDO_OK;
+    if (rank && key && spare) {
+        rd_order_ranks(p, t->on, rank);
+        sort_by_processor(t, rd_order_sort(p, rank, key, spare));
+    } else {
+        s = rd_pass_memory();
+    }
+    rd_scratch_free(&temporary);
+    return s;
+}
+
 static rondo_status prepare(struct timeline *t)
 {
     struct rd_pass *p = t->p;
-    uint32_t n = p->nodes;
     struct rd_scratch *s = &t->scratch;
-    struct rd_scratch temporary = { s->a, NULL };
-    uint64_t *rank = rd_scratch_array(&temporary, n, sizeof *rank);
-    struct rd_keyed *key = rd_scratch_array(&temporary, n, sizeof *key);
-    struct rd_keyed *spare = rd_scratch_array(&temporary, n, sizeof *spare);
-    rondo_status status = RONDO_ERR_MEMORY;
+    uint32_t n = p->nodes;
+    rondo_status status;
     t->proc = rd_scratch_zeroed(s, t->processors, sizeof *t->proc);
     t->heap = rd_scratch_array(s, t->processors, sizeof *t->heap);
     t->touched = rd_scratch_array(s, t->processors, sizeof *t->touched);
     t->sorted = rd_scratch_array(s, n, sizeof *t->sorted);
     t->place = rd_scratch_array(s, n, sizeof *t->place);
+    if (!t->proc || !t->heap || !t->touched || !t->sorted || !t->place ||
+        !rd_ready_init(&t->ready, s, n))
+        return rd_pass_memory();
+    status = sort_nodes(t);
+    if (status)
+        return status;
     t->left = rd_scratch_array(s, n, sizeof *t->left);
     t->sent = rd_scratch_array(s, n, sizeof *t->sent);
     t->arrival = rd_scratch_array(s, n, sizeof *t->arrival);
     if (p->carried_edges)
         t->start = rd_scratch_array(s, n, sizeof *t->start);
-    if (!rank || !key || !spare || !t->proc || !t->heap || !t->touched || !t->sorted || !t->place ||
-        !t->left || !t->sent || !t->arrival || (p->carried_edges && !t->start) ||
-        !rd_ready_init(&t->ready, s, n)) {
-        rd_pass_memory();
-        goto free_temporary;
-    }
-    rd_order_ranks(p, t->on, rank);
-    sort_by_processor(t, rd_order_sort(p, rank, key, spare));
+    if (!t->left || !t->sent || !t->arrival || (p->carried_edges && !t->start))
+        return rd_pass_memory();
     memcpy(t->left, p->pred_count, n * sizeof *t->left);
-    status = RONDO_OK;
-free_temporary:
-    rd_scratch_free(&temporary);
-    return status;
+    return RONDO_OK;
 }
 
 /* Every processor can start at 0 in the steady state of pipelined replays. A replay on its own
@@ -298,7 +310,7 @@ rondo_status rd_timeline(struct rd_pass *p, struct rd_placement *placement)
     t.on = placement->processor;
     t.processors = p->in->processors;
     t.order = placement->order;
-    t.scratch.a = p->scratch.a;
+    t.scratch = rd_scratch_part(&p->scratch);
     s = prepare(&t);
     if (s)
         goto free_scratch;
