@@ -20,6 +20,7 @@ struct rd_compile_input {
     uint32_t handover_ns;     /* cost of a dependence from one processor to another */
     uint32_t unknown_cost_ns; /* taken for a cost of 0; at least 1 */
     int check;                /* run plan_check */
+    int interpret_only;       /* leave the waits out; every lane is a sink */
 };
 
 /* MEMORY, or INVALID for what the plan's fields cannot hold (lanes, positions); the message says

@@ -162,12 +162,12 @@ struct rd_keyed *rd_order_sort(const struct rd_pass *p, const uint64_t *rank, st
         shift++;
     for (uint32_t v = 0; v < p->nodes; v++)
         key[v] = (struct rd_keyed){ rank ? (uint32_t)((most - rank[v]) >> shift) : 0, v };
-    sorted = rd_sort(key, spare, p->nodes);
+    sorted = rd_sort_keyed(key, spare, p->nodes);
     if (rd_order_even(p))
         return sorted;
     for (uint32_t i = 0; i < p->nodes; i++)
         sorted[i].key = ~((uint32_t)rd_pass_priority(p, sorted[i].node) ^ 0x80000000u);
-    return rd_sort(sorted, sorted == key ? spare : key, p->nodes);
+    return rd_sort_keyed(sorted, sorted == key ? spare : key, p->nodes);
 }
 
 rondo_status rd_order_list(struct rd_pass *p, const uint64_t *rank, uint32_t *order)

@@ -9,7 +9,7 @@ enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, PASSES = 3 };
 
 static uint32_t digit(uint32_t key, int pass) { return key >> (pass * DIGIT_BITS) & (DIGITS - 1); }
 
-struct rd_keyed *rd_sort(struct rd_keyed *item, struct rd_keyed *spare, uint32_t count)
+struct rd_keyed *rd_sort_keyed(struct rd_keyed *item, struct rd_keyed *spare, uint32_t count)
 {
     uint32_t total[PASSES][DIGITS];
     memset(total, 0, sizeof total);

@@ -11,6 +11,6 @@ struct rd_keyed {
 
 /* Sorts item[0 .. count) by ascending key; equal keys keep their order. `spare` has as much room;
  * the result lies in the one of the two that comes back. */
-struct rd_keyed *rd_sort(struct rd_keyed *item, struct rd_keyed *spare, uint32_t count);
+struct rd_keyed *rd_sort_keyed(struct rd_keyed *item, struct rd_keyed *spare, uint32_t count);
 
 #endif
