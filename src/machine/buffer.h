@@ -11,6 +11,7 @@
 struct rd_buffer {
     struct rd_runtime *rt;
     rd_atomic64 refs;
+    rd_atomic64 maps; /* not yet unmapped */
     char *name;
     rondo_shape shape; /* complete: absent extents 1, pitches filled in */
     char *base;        /* element (0,0,0) */
@@ -23,6 +24,10 @@ struct rd_buffer {
  * extents, a pitch smaller than a row. *bytes: its span. */
 rondo_status rd_shape_complete(const char *who, const rondo_shape *shape, rondo_shape *complete,
                                size_t *bytes);
+/* An object of one reference, its handle's, which the caller makes. Takes over the caller's
+ * reference of the runtime, on success only. */
+rondo_status rd_buffer_create(struct rd_runtime *rt, const rondo_buffer_desc *desc,
+                              struct rd_buffer **buffer);
 /* A counted reference to the buffer of a handle; NULL with the message set and *status told.
  * Allocates nothing, so a replay may call it. */
 struct rd_buffer *rd_buffer_get(rondo_buffer handle, rondo_status *status);

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Buffers as counted objects, and what makes a shape complete. */
+#include "src/machine/buffer.h"
+
+#include "src/base/error.h"
+#include "src/base/id.h"
+#include "src/base/rcu.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Sizes stay below this, so that offsets fit a ptrdiff_t and sums of two do not overflow. */
+static const size_t size_limit = (size_t)PTRDIFF_MAX / 2;
+
+static rondo_status extents_complete(const char *who, const rondo_shape *shape, int64_t extent[3])
+{
+    int d, absent = 0;
+    for (d = 0; d < 3; d++) {
+        int64_t n = shape->extent[d];
+        if (n < 0)
+            return rd_error(RONDO_ERR_INVALID, "%s: shape: extent[%d] is %lld", who, d,
+                            (long long)n);
+        if (!n && !d)
+            return rd_error(RONDO_ERR_INVALID, "%s: shape: extent[0] is 0", who);
+        if (n && absent)
+            return rd_error(RONDO_ERR_INVALID,
+                            "%s: shape: extent[%d] is %lld behind an absent dimension", who, d,
+                            (long long)n);
+        absent |= !n;
+        extent[d] = n ? n : 1;
+    }
+    return RONDO_OK;
+}
+
+/* The bytes of `count` blocks of `block` bytes, `pitch` apart; 0 when that is too much. */
+static size_t span_of(int64_t count, size_t block, size_t pitch)
+{
+    size_t span;
+    if (__builtin_mul_overflow((size_t)count - 1, pitch, &span) ||
+        __builtin_add_overflow(span, block, &span) || span > size_limit)
+        return 0;
+    return span;
+}
+
+rondo_status rd_shape_complete(const char *who, const rondo_shape *shape, rondo_shape *complete,
+                               size_t *bytes)
+{
+    rondo_shape c;
+    size_t span;
+    int d;
+    rondo_status status;
+    memset(&c, 0, sizeof c);
+    if (!shape->elem_bytes)
+        return rd_error(RONDO_ERR_INVALID, "%s: shape: elem_bytes is 0", who);
+    status = extents_complete(who, shape, c.extent);
+    if (status)
+        return status;
+    c.elem_bytes = shape->elem_bytes;
+    span = span_of(c.extent[0], c.elem_bytes, c.elem_bytes);
+    for (d = 0; d < 2 && span; d++) {
+        /* Dense: a row behind a row, a plane behind a plane of whole rows. */
+        size_t dense = d ? c.pitch_bytes[0] : span;
+        if (d && __builtin_mul_overflow(dense, (size_t)c.extent[1], &dense))
+            break;
+        c.pitch_bytes[d] = shape->pitch_bytes[d] ? shape->pitch_bytes[d] : dense;
+        if (c.pitch_bytes[d] < span)
+            return rd_error(RONDO_ERR_INVALID,
+                            "%s: shape: pitch_bytes[%d] is %zu, smaller than the %zu bytes of a %s",
+                            who, d, c.pitch_bytes[d], span, d ? "plane" : "row");
+        span = span_of(c.extent[d + 1], span, c.pitch_bytes[d]);
+    }
+    if (!span || d < 2)
+        return rd_error(RONDO_ERR_INVALID,
+                        "%s: shape: %lld x %lld x %lld elements of %zu bytes are too many", who,
+                        (long long)c.extent[0], (long long)c.extent[1], (long long)c.extent[2],
+                        c.elem_bytes);
+    *complete = c;
+    *bytes = span;
+    return RONDO_OK;
+}
+
+rondo_status rd_buffer_create(struct rd_runtime *rt, const rondo_buffer_desc *desc,
+                              struct rd_buffer **buffer)
+{
+    const char *name = desc->name ? desc->name : "buffer";
+    struct rd_buffer *b;
+    rondo_shape shape;
+    size_t bytes;
+    char who[96];
+    rondo_status status;
+    snprintf(who, sizeof who, "buffer '%.80s'", name);
+    status = rd_shape_complete(who, &desc->shape, &shape, &bytes);
+    if (status)
+        return status;
+    if (desc->host && bytes > UINTPTR_MAX - (uintptr_t)desc->host)
+        return rd_error(RONDO_ERR_INVALID, "%s: host: %zu bytes from there pass the end of memory",
+                        who, bytes);
+    b = rd_zalloc(&rt->alloc, sizeof *b, _Alignof(struct rd_buffer));
+    if (!b)
+        goto no_buffer;
+    b->name = rd_strdup(&rt->alloc, name);
+    if (!b->name)
+        goto free_buffer;
+    b->base = desc->host ? desc->host : rd_zalloc(&rt->alloc, bytes, 64);
+    if (!b->base)
+        goto free_name;
+    b->rt = rt;
+    b->shape = shape;
+    b->bytes = bytes;
+    b->owned = !desc->host;
+    rd_store_relaxed(&b->refs, 1);   /* not shared yet */
+    rd_add_relaxed(&rt->buffers, 1); /* a statistic */
+    *buffer = b;
+    return RONDO_OK;
+free_name:
+    rd_free(&rt->alloc, b->name, strlen(name) + 1);
+free_buffer:
+    rd_free(&rt->alloc, b, sizeof *b);
+no_buffer:
+    return rd_error(RONDO_ERR_MEMORY, "%s: no memory for %zu bytes", who, bytes);
+}
+
+struct rd_buffer *rd_buffer_get(rondo_buffer handle, rondo_status *status)
+{
+    struct rd_buffer *b;
+    rd_rcu_read_lock();
+    b = rd_id_find(handle.id, RD_ID_BUFFER);
+    if (b)
+        rd_buffer_ref(b); /* the handle's own reference goes after a grace period */
+    rd_rcu_read_unlock();
+    if (!b)
+        *status = rd_id_error(handle.id, RD_ID_BUFFER);
+    return b;
+}
+
+/* Relaxed: who adds a reference has one, or is in a read section that keeps the handle's. */
+void rd_buffer_ref(struct rd_buffer *b) { rd_add_relaxed(&b->refs, 1); }
+
+void rd_buffer_unref(struct rd_buffer *b)
+{
+    struct rd_runtime *rt = b->rt;
+    /* acq_rel: every holder's use of the buffer is before its freeing. */
+    if (rd_sub_acq_rel(&b->refs, 1) != 1)
+        return;
+    if (b->owned)
+        rd_free(&rt->alloc, b->base, b->bytes);
+    rd_free(&rt->alloc, b->name, strlen(b->name) + 1);
+    rd_free(&rt->alloc, b, sizeof *b);
+    rd_sub_relaxed(&rt->buffers, 1); /* a statistic */
+    rd_runtime_unref(rt);
+}
