@@ -99,6 +99,8 @@ struct rd_subgraph {
     uint64_t id;
     uint32_t serial; /* of this process; in every handle of its nodes, slots and parameters */
     int edges_explicit;
+    uint32_t last_name;        /* offset of the name added last: equal names in a row are one */
+    uint32_t holder_cache[64]; /* by context: index + 1 in holders of one without `release` */
     char *name;
     rondo_status error; /* the first that stuck, and its message */
     char error_message[RD_MESSAGE_BYTES];
@@ -127,6 +129,10 @@ static inline uint64_t rd_part_id(uint32_t serial, enum rd_part part, size_t ind
     return (uint64_t)serial << 32 | (uint64_t)part << 30 | (uint64_t)(index + 1);
 }
 
+/* An empty recording with its handle and one reference, the handle's. Takes over the caller's
+ * reference of the runtime, on success only. */
+rondo_status rd_subgraph_create(struct rd_runtime *rt, const rondo_subgraph_desc *desc,
+                                struct rd_subgraph **subgraph);
 /* A counted reference; NULL with the message set and *status told. */
 struct rd_subgraph *rd_subgraph_get(rondo_subgraph handle, rondo_status *status);
 void rd_subgraph_unref(struct rd_subgraph *g);
@@ -134,6 +140,23 @@ static inline const char *rd_subgraph_text(const struct rd_subgraph *g, uint32_t
 {
     return g->names.item + name;
 }
+
+/* The builders. What they refuse they take back entirely; this thread's message says why. None of
+ * them sticks its error: see rd_subgraph_stick. */
+rondo_status rd_slot_add(struct rd_subgraph *g, const rondo_slot_desc *desc, rondo_slot *slot);
+rondo_status rd_param_add(struct rd_subgraph *g, const char *name, size_t bytes,
+                          const void *initial, rondo_param *param);
+rondo_status rd_record_task(struct rd_subgraph *g, const rondo_task_desc *desc, rondo_node *node);
+rondo_status rd_record_for(struct rd_subgraph *g, const rondo_task_desc *task,
+                           const rondo_for_desc *desc, rondo_node *group);
+rondo_status rd_record_call(struct rd_subgraph *g, const char *name, void (*fn)(void *context),
+                            void *context, rondo_node *node);
+rondo_status rd_record_move(struct rd_subgraph *g, enum rd_node_kind kind,
+                            const rondo_move_desc *desc, rondo_node *node);
+rondo_status rd_record_edge(struct rd_subgraph *g, rondo_node from, rondo_node to,
+                            uint32_t distance);
+/* Keeps the first error, with this thread's message; returns `status`. */
+rondo_status rd_subgraph_stick(struct rd_subgraph *g, rondo_status status);
 
 /* The index behind a handle; RONDO_ERR_INVALID with a message naming `what` ("node 'relax':
  * after[2]") for {0} or a handle of another subgraph or kind. */
@@ -151,13 +174,29 @@ void rd_holder_unref(struct rd_allocator *a, struct rd_holder *h); /* may call r
  * slots and values; cycles are printed as the path of names. Called by rd_subgraph_analyse. */
 rondo_status rd_subgraph_check(const struct rd_subgraph *g, const struct rd_graph *graph);
 
+/* depend.c: the graph of rd_subgraph_analyse; with `check` 0 also of a recording that is refused.
+ */
+rondo_status rd_depend_graph(const struct rd_subgraph *g, int carried, int check,
+                             struct rd_graph *graph);
 /* depend.c: edges by hand and edges from accesses. `carried`: also those from one replay to later
  * ones (for pipelined order); else edges by hand with a distance are left out as well, and the
  * distance is 0. Near-linear in nodes and accesses. INVALID: what check.c refuses; with `carried`,
  * a distance over RD_DISTANCE_MAX, naming the slot or the nodes. */
 rondo_status rd_subgraph_analyse(const struct rd_subgraph *g, int carried, struct rd_graph *graph);
 
+/* dot.c: the graph as `analyse` finds it, refused or not, in Graphviz's DOT. */
+rondo_status rd_subgraph_dot(const struct rd_subgraph *g,
+                             void (*write)(void *context, const char *text), void *context);
+
 /* move.c: the tasks behind copy and fill nodes; `arg` is a struct rd_move. */
+struct rd_move {
+    size_t elem_bytes;
+    int64_t count[3];
+    size_t from, to; /* byte offsets of the boxes' first elements */
+    size_t from_pitch[2], to_pitch[2];
+    uint32_t count_values; /* int64_t in the node's parameter 0; 0: it has none */
+    uint32_t value_bytes;  /* fill: the value follows this struct */
+};
 int rd_move_copy(rondo_task *self, const void *arg);
 int rd_move_fill(rondo_task *self, const void *arg);
 /* The task behind rondo_record_call; `arg` is a struct rd_call. */

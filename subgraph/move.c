@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copies and fills: recording them, and the tasks that do them. */
+#include "subgraph/bytes.h"
+#include "subgraph/record.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- the tasks */
+
+/* How many elements to move, by dimension; 0 after rondo_task_fail. */
+static int move_count(rondo_task *self, const struct rd_move *m, int64_t count[3])
+{
+    uint32_t d;
+    char why[128];
+    for (d = 0; d < 3; d++)
+        count[d] = m->count[d];
+    if (!m->count_values)
+        return 1;
+    memcpy(count, rondo_task_param(self, 0), m->count_values * sizeof *count);
+    for (d = 0; d < m->count_values; d++)
+        if (count[d] < 0 || count[d] > m->count[d]) {
+            snprintf(why, sizeof why, "count[%u] is %lld, the region holds %lld", d,
+                     (long long)count[d], (long long)m->count[d]);
+            rondo_task_fail(self, why);
+            return 0;
+        }
+    return 1;
+}
+
+int rd_move_copy(rondo_task *self, const void *arg)
+{
+    const struct rd_move *m = arg;
+    const char *from = (const char *)rondo_task_read(self, 0) + m->from;
+    char *to = (char *)rondo_task_write(self, 1) + m->to;
+    int64_t count[3], y, z;
+    size_t row, rows = 1, planes = 1;
+    if (!move_count(self, m, count))
+        return 1;
+    row = (size_t)count[0] * m->elem_bytes;
+    rows = (size_t)count[1];
+    planes = (size_t)count[2];
+    /* What is dense on both sides is one longer row. */
+    if (row == m->from_pitch[0] && row == m->to_pitch[0]) {
+        row *= rows;
+        rows = 1;
+        if (row == m->from_pitch[1] && row == m->to_pitch[1]) {
+            row *= planes;
+            planes = 1;
+        }
+    }
+    /* memmove: slots declared as aliases may be bound to bytes that overlap. */
+    for (z = 0; z < (int64_t)planes; z++)
+        for (y = 0; y < (int64_t)rows; y++)
+            memmove(to + (size_t)z * m->to_pitch[1] + (size_t)y * m->to_pitch[0],
+                    from + (size_t)z * m->from_pitch[1] + (size_t)y * m->from_pitch[0], row);
+    return 0;
+}
+
+/* Fills bytes with copies of a value, doubling what is there. */
+static void fill_row(char *to, size_t bytes, const char *value, size_t value_bytes)
+{
+    size_t done = value_bytes, more;
+    if (!bytes)
+        return;
+    if (value_bytes == 1) {
+        memset(to, *value, bytes);
+        return;
+    }
+    memcpy(to, value, value_bytes);
+    for (; done < bytes; done += more) {
+        more = done < bytes - done ? done : bytes - done;
+        memcpy(to + done, to, more);
+    }
+}
+
+int rd_move_fill(rondo_task *self, const void *arg)
+{
+    const struct rd_move *m = arg;
+    const char *value = (const char *)(m + 1);
+    char *to = (char *)rondo_task_write(self, 0) + m->to;
+    int64_t count[3], y, z;
+    size_t row;
+    if (!move_count(self, m, count))
+        return 1;
+    row = (size_t)count[0] * m->elem_bytes;
+    if (!row || !count[1] || !count[2])
+        return 0;
+    fill_row(to, row, value, m->value_bytes);
+    for (z = 0; z < count[2]; z++)
+        for (y = 0; y < count[1]; y++)
+            if (y || z)
+                memcpy(to + (size_t)z * m->to_pitch[1] + (size_t)y * m->to_pitch[0], to, row);
+    return 0;
+}
+
+/* ---- recording */
+
+static rondo_status check_side(const struct rd_subgraph *g, const rondo_access *a, uint32_t name,
+                               const char *field, uint32_t mode)
+{
+    const char *text = rd_subgraph_text(g, name);
+    if (a->mode && a->mode != mode)
+        return rd_error(RONDO_ERR_INVALID, "node '%s': %s: mode is %u", text, field, a->mode);
+    if (a->halo[0] || a->halo[1] || a->halo[2])
+        return rd_error(RONDO_ERR_INVALID, "node '%s': %s: halo %d, %d, %d of a copy or fill", text,
+                        field, a->halo[0], a->halo[1], a->halo[2]);
+    return RONDO_OK;
+}
+
+static rondo_status take_side(struct rd_subgraph *g, const rondo_access *in, uint32_t name,
+                              const char *field, uint32_t mode)
+{
+    struct rd_site site = { name, field, 0 };
+    rondo_access a = *in;
+    rondo_status status = check_side(g, in, name, field, mode);
+    if (status)
+        return status;
+    a.mode = (uint8_t)mode;
+    return rd_access_add(g, &site, &a, NULL);
+}
+
+static size_t box_offset(const rondo_shape *s, const rd_box *b)
+{
+    return (size_t)b->first[0] * s->elem_bytes + (size_t)b->first[1] * s->pitch_bytes[0] +
+           (size_t)b->first[2] * s->pitch_bytes[1];
+}
+
+/* Both sides' counts and element sizes are equal and their bytes apart, as far as recording can
+ * tell: what is bound per replay is checked there. */
+static rondo_status check_copy(const struct rd_subgraph *g, uint32_t name,
+                               const struct rd_access *from, const struct rd_access *to)
+{
+    const struct rd_slot *fs = &g->slots.item[from->slot], *ts = &g->slots.item[to->slot];
+    const rd_box *f = &g->boxes.item[from->box], *t = &g->boxes.item[to->box];
+    const char *text = rd_subgraph_text(g, name);
+    int d;
+    if (fs->shape.elem_bytes != ts->shape.elem_bytes)
+        return rd_error(
+            RONDO_ERR_INVALID,
+            "node '%s': from slot '%s' with elements of %zu bytes to slot '%s' with %zu", text,
+            rd_subgraph_text(g, fs->name), fs->shape.elem_bytes, rd_subgraph_text(g, ts->name),
+            ts->shape.elem_bytes);
+    for (d = 0; d < 3; d++)
+        if (f->count[d] != t->count[d])
+            return rd_error(RONDO_ERR_INVALID,
+                            "node '%s': from holds %lld elements in dimension %d, to holds %lld",
+                            text, (long long)f->count[d], d, (long long)t->count[d]);
+    if (rd_slots_overlap(g, from->slot, f, to->slot, t))
+        return rd_error(RONDO_ERR_INVALID, "node '%s': from (slot '%s') and to (slot '%s') overlap",
+                        text, rd_subgraph_text(g, fs->name), rd_subgraph_text(g, ts->name));
+    return RONDO_OK;
+}
+
+static rondo_status take_count(struct rd_subgraph *g, const rondo_move_desc *d, struct rd_node *n,
+                               struct rd_move *m)
+{
+    const struct rd_param *p;
+    uint32_t index;
+    const char *text = rd_subgraph_text(g, n->name);
+    if (!d->count.id)
+        return RONDO_OK;
+    if (!rd_part_is(g, d->count.id, RD_PART_PARAM, g->params.count, &index))
+        return rd_error(RONDO_ERR_INVALID,
+                        "node '%s': count: handle 0x%llx is no parameter of subgraph '%s'", text,
+                        (unsigned long long)d->count.id, g->name);
+    p = &g->params.item[index];
+    if (p->bytes != 8 && p->bytes != 16 && p->bytes != 24)
+        return rd_error(RONDO_ERR_INVALID,
+                        "node '%s': count: parameter '%s' has %u bytes, not 8, 16 or 24", text,
+                        rd_subgraph_text(g, p->name), p->bytes);
+    if (g->param_uses.count >= UINT32_MAX || !RD_ROOM(g, param_uses, 1))
+        return rd_no_memory(g);
+    n->param = (uint32_t)g->param_uses.count;
+    n->param_count = 1;
+    g->param_uses.item[g->param_uses.count++] = index;
+    m->count_values = p->bytes / 8;
+    return RONDO_OK;
+}
+
+static rondo_status take_value(struct rd_subgraph *g, enum rd_node_kind kind,
+                               const rondo_move_desc *d, uint32_t name, struct rd_move *m)
+{
+    const char *text = rd_subgraph_text(g, name);
+    if (kind == RD_NODE_COPY) {
+        if (d->value || d->value_bytes)
+            return rd_error(RONDO_ERR_INVALID, "node '%s': a copy with a value", text);
+        return RONDO_OK;
+    }
+    if (!d->value)
+        return rd_error(RONDO_ERR_INVALID, "node '%s': value is NULL", text);
+    if (d->value_bytes != m->elem_bytes)
+        return rd_error(
+            RONDO_ERR_INVALID, "node '%s': value_bytes is %zu, an element of slot '%s' has %zu",
+            text, d->value_bytes,
+            rd_subgraph_text(g, g->slots.item[g->accesses.item[g->accesses.count - 1].slot].name),
+            m->elem_bytes);
+    if (d->value_bytes > UINT32_MAX - sizeof *m)
+        return rd_error(RONDO_ERR_INVALID, "node '%s': value_bytes %zu is too much", text,
+                        d->value_bytes);
+    m->value_bytes = (uint32_t)d->value_bytes;
+    return RONDO_OK;
+}
+
+static rondo_status take_sides(struct rd_subgraph *g, enum rd_node_kind kind,
+                               const rondo_move_desc *d, struct rd_node *n, struct rd_move *m)
+{
+    const struct rd_access *from, *to;
+    const rondo_shape *shape;
+    rondo_status status = RONDO_OK;
+    n->access = (uint32_t)g->accesses.count;
+    n->access_count = kind == RD_NODE_COPY ? 2 : 1;
+    if (kind == RD_NODE_COPY)
+        status = take_side(g, &d->from, n->name, "from", RONDO_READ);
+    else if (d->from.slot.id)
+        status = rd_error(RONDO_ERR_INVALID, "node '%s': a fill with `from`",
+                          rd_subgraph_text(g, n->name));
+    if (!status)
+        status = take_side(g, &d->to, n->name, "to", RONDO_WRITE);
+    if (status)
+        return status;
+    from = &g->accesses.item[n->access];
+    to = &g->accesses.item[g->accesses.count - 1];
+    if (kind == RD_NODE_COPY) {
+        status = check_copy(g, n->name, from, to);
+        shape = &g->slots.item[from->slot].shape;
+        memcpy(m->from_pitch, shape->pitch_bytes, sizeof m->from_pitch);
+        m->from = box_offset(shape, &g->boxes.item[from->box]);
+    }
+    shape = &g->slots.item[to->slot].shape;
+    memcpy(m->to_pitch, shape->pitch_bytes, sizeof m->to_pitch);
+    m->to = box_offset(shape, &g->boxes.item[to->box]);
+    m->elem_bytes = shape->elem_bytes;
+    memcpy(m->count, g->boxes.item[to->box].count, sizeof m->count);
+    return status;
+}
+
+/* The task's argument: the move, and behind it the value. */
+static rondo_status take_move_arg(struct rd_subgraph *g, const struct rd_move *m, const void *value,
+                                  struct rd_node *n)
+{
+    rondo_status status;
+    n->arg_bytes = (uint32_t)sizeof *m + m->value_bytes;
+    status = rd_take_arg(g, m, sizeof *m, &n->arg);
+    if (status || !m->value_bytes)
+        return status;
+    if (!RD_ROOM(g, args, m->value_bytes))
+        return rd_no_memory(g);
+    memcpy(g->args.item + g->args.count, value, m->value_bytes);
+    g->args.count += m->value_bytes;
+    return RONDO_OK;
+}
+
+static rondo_status fill_move(struct rd_subgraph *g, enum rd_node_kind kind,
+                              const rondo_move_desc *d, struct rd_node *n)
+{
+    struct rd_move m;
+    rondo_status status;
+    memset(&m, 0, sizeof m);
+    status = take_sides(g, kind, d, n, &m);
+    if (!status)
+        status = take_value(g, kind, d, n->name, &m);
+    if (!status)
+        status = take_count(g, d, n, &m);
+    if (!status)
+        status = rd_take_processor(g, n->name, d->on, &n->bound);
+    if (!status)
+        status = rd_take_cost(g, n->name, d->cost_ns, &n->cost_ns);
+    if (!status)
+        status = take_move_arg(g, &m, d->value, n);
+    if (!status && (d->after_count || d->after))
+        status = rd_take_edges(g, n->name, "after", d->after, d->after_count, 0,
+                               (uint32_t)g->nodes.count, 1);
+    return status;
+}
+
+rondo_status rd_record_move(struct rd_subgraph *g, enum rd_node_kind kind,
+                            const rondo_move_desc *desc, rondo_node *node)
+{
+    const char *name = kind == RD_NODE_COPY ? "copy" : "fill";
+    struct rd_mark mark;
+    struct rd_node n;
+    uint32_t index;
+    rondo_status status;
+    memset(&n, 0, sizeof n);
+    n.fn = kind == RD_NODE_COPY ? rd_move_copy : rd_move_fill;
+    n.kind = (uint8_t)kind;
+    n.tag = desc->tag;
+    n.priority = desc->priority;
+    rd_mark_take(g, &mark);
+    status = rd_name_add(g, desc->name ? desc->name : name, &n.name);
+    if (!status)
+        status = fill_move(g, kind, desc, &n);
+    if (!status)
+        status = rd_node_add(g, &n, &index);
+    if (status) {
+        rd_mark_restore(g, &mark);
+        return status;
+    }
+    node->id = rd_part_id(g->serial, RD_PART_NODE, index);
+    return RONDO_OK;
+}

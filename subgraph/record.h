@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the recording files share: pools that grow, marks to go back to, names and accesses. */
+#ifndef RD_SUBGRAPH_RECORD_H
+#define RD_SUBGRAPH_RECORD_H
+
+#include "subgraph/subgraph.h"
+
+/* Node, slot and parameter numbers fit a handle's 30 bits; the recording's offsets 32. */
+enum { RD_PARTS_MAX = (1 << 30) - 2 };
+
+/* Room for `more` items in a pool; 0 when there is no memory. */
+#define RD_ROOM(g, pool, more)                                                                \
+    ((g)->pool.count + (size_t)(more) <= (g)->pool.capacity ||                                \
+     rd_grow(&(g)->rt->alloc, (void **)&(g)->pool.item, &(g)->pool.capacity, (g)->pool.count, \
+             (size_t)(more), sizeof *(g)->pool.item))
+
+/* How far each pool was filled before a builder began. */
+struct rd_mark {
+    size_t names, args, slots, params, params_initial, nodes, accesses, boxes, chunks, param_uses,
+        patches, edges, holders, groups;
+};
+void rd_mark_take(const struct rd_subgraph *g, struct rd_mark *mark);
+/* Takes back everything added since, without calling any `release`. */
+void rd_mark_restore(struct rd_subgraph *g, const struct rd_mark *mark);
+
+rondo_status rd_no_memory(const struct rd_subgraph *g);
+/* Copies a name; the same text twice in a row is kept once. */
+rondo_status rd_name_add(struct rd_subgraph *g, const char *text, uint32_t *name);
+
+/* Whether a handle is of this subgraph and kind; then *index. */
+static inline int rd_part_is(const struct rd_subgraph *g, uint64_t id, enum rd_part part,
+                             size_t count, uint32_t *index)
+{
+    *index = ((uint32_t)id & 0x3fffffff) - 1;
+    return id >> 32 == g->serial && ((uint32_t)id >> 30) == (uint32_t)part && *index < count;
+}
+
+/* Where in a recording an access stands, for messages. */
+struct rd_site {
+    uint32_t name;     /* of the node */
+    const char *field; /* "from"; NULL: "access <index>" */
+    uint32_t index;
+};
+/* access.c: normalises one access and appends it to the pool. `chunk`: the node's, or NULL. */
+rondo_status rd_access_add(struct rd_subgraph *g, const struct rd_site *site,
+                           const rondo_access *access, const rondo_region *chunk);
+
+/* record.c: what the builders of nodes have in common. */
+rondo_status rd_take_processor(const struct rd_subgraph *g, uint32_t name, rondo_processor on,
+                               uint16_t *bound);
+rondo_status rd_take_cost(const struct rd_subgraph *g, uint32_t name, double cost_ns,
+                          uint32_t *cost);
+/* A block in args, its offset a multiple of 64. */
+rondo_status rd_take_arg(struct rd_subgraph *g, const void *arg, size_t bytes, size_t *offset);
+/* Edges from each of `handles` to the nodes [first, first + count). */
+rondo_status rd_take_edges(struct rd_subgraph *g, uint32_t name, const char *field,
+                           const rondo_node *handles, uint32_t handle_count, uint32_t distance,
+                           uint32_t first, uint32_t count);
+/* What of a task does not depend on its chunk: all but accesses, chunk and edges. */
+rondo_status rd_take_task(struct rd_subgraph *g, const rondo_task_desc *desc, struct rd_node *node);
+/* The task's accesses, for one node. */
+rondo_status rd_take_accesses(struct rd_subgraph *g, const rondo_task_desc *desc,
+                              const rondo_region *chunk, struct rd_node *node);
+rondo_status rd_take_after(struct rd_subgraph *g, const rondo_task_desc *desc, uint32_t name,
+                           uint32_t first, uint32_t count);
+rondo_status rd_node_add(struct rd_subgraph *g, const struct rd_node *node, uint32_t *index);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Slots and parameters: the named places of a recording that buffers and values fill. */
+#include "subgraph/record.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { WHO_BYTES = 96 };
+
+static int shape_given(const rondo_shape *s)
+{
+    return s->elem_bytes || s->extent[0] || s->extent[1] || s->extent[2] || s->pitch_bytes[0] ||
+           s->pitch_bytes[1];
+}
+
+/* References the buffers of a slot whose array has room for them. */
+static rondo_status take_buffers(struct rd_subgraph *g, const char *who, struct rd_slot *s,
+                                 const rondo_buffer *handles, uint32_t count)
+{
+    uint32_t i;
+    rondo_status status = RONDO_OK;
+    char detail[RD_MESSAGE_BYTES];
+    for (i = 0; i < count; i++) {
+        struct rd_buffer *b = rd_buffer_get(handles[i], &status);
+        if (!b) {
+            snprintf(detail, sizeof detail, "%s", rd_error_text());
+            if (s->kind == RD_SLOT_RING)
+                return rd_error(status, "%s: ring[%u]: %s", who, i, detail);
+            return rd_error(status, "%s: %s", who, detail);
+        }
+        s->buffers[i] = b;
+        s->count = i + 1;
+        if (b->rt != g->rt)
+            return rd_error(RONDO_ERR_INVALID, "%s: buffer '%s' is of another runtime", who,
+                            b->name);
+    }
+    return RONDO_OK;
+}
+
+static rondo_status check_fit(const char *who, const struct rd_slot *s)
+{
+    uint32_t i;
+    for (i = 0; i < s->count; i++)
+        if (s->bytes > s->buffers[i]->bytes)
+            return rd_error(RONDO_ERR_INVALID, "%s: its shape spans %zu bytes, buffer '%s' has %zu",
+                            who, s->bytes, s->buffers[i]->name, s->buffers[i]->bytes);
+    return RONDO_OK;
+}
+
+static rondo_status take_shape(const char *who, const rondo_slot_desc *desc, struct rd_slot *s)
+{
+    rondo_status status;
+    if (s->count && !shape_given(&desc->shape)) {
+        s->shape = s->buffers[0]->shape;
+        s->bytes = s->buffers[0]->bytes;
+    } else {
+        status = rd_shape_complete(who, &desc->shape, &s->shape, &s->bytes);
+        if (status)
+            return status;
+    }
+    return check_fit(who, s);
+}
+
+static rondo_status check_desc(const char *who, const rondo_slot_desc *desc)
+{
+    if (desc->buffer.id && desc->ring_count)
+        return rd_error(RONDO_ERR_INVALID, "%s: it has both a buffer and a ring of %u", who,
+                        desc->ring_count);
+    if (!desc->ring != !desc->ring_count)
+        return rd_error(RONDO_ERR_INVALID, "%s: ring is %s and ring_count %u", who,
+                        desc->ring ? "given" : "NULL", desc->ring_count);
+    if (desc->ring_count ? desc->ring_first >= desc->ring_count
+                         : desc->ring_first || desc->ring_stride)
+        return rd_error(RONDO_ERR_INVALID,
+                        "%s: ring_first %u and ring_stride %u do not fit ring_count %u", who,
+                        desc->ring_first, desc->ring_stride, desc->ring_count);
+    return RONDO_OK;
+}
+
+/* The slot in all but its place in the pool, its buffers referenced one by one. */
+static rondo_status fill_slot(struct rd_subgraph *g, const char *who, const rondo_slot_desc *desc,
+                              struct rd_slot *s)
+{
+    rondo_status status = check_desc(who, desc);
+    uint32_t alias;
+    if (status)
+        return status;
+    s->kind = desc->ring_count ? RD_SLOT_RING : desc->buffer.id ? RD_SLOT_FIXED : RD_SLOT_BOUND;
+    s->ring_first = desc->ring_first;
+    s->ring_stride = desc->ring_stride ? desc->ring_stride : 1;
+    if (desc->alias_of.id) {
+        char what[WHO_BYTES + 16];
+        snprintf(what, sizeof what, "%s: alias_of", who);
+        status = rd_subgraph_slot_of(g, desc->alias_of, what, &alias);
+        if (status)
+            return status;
+        s->alias = g->slots.item[alias].alias;
+    }
+    status = take_buffers(g, who, s, desc->ring_count ? desc->ring : &desc->buffer,
+                          desc->ring_count ? desc->ring_count : s->kind == RD_SLOT_FIXED);
+    return status ? status : take_shape(who, desc, s);
+}
+
+static void drop_buffers(struct rd_subgraph *g, struct rd_slot *s, uint32_t room)
+{
+    while (s->count)
+        rd_buffer_unref(s->buffers[--s->count]);
+    rd_free_array(&g->rt->alloc, s->buffers, room, sizeof *s->buffers);
+}
+
+rondo_status rd_slot_add(struct rd_subgraph *g, const rondo_slot_desc *desc, rondo_slot *slot)
+{
+    const char *name = desc->name ? desc->name : "slot";
+    uint32_t room = desc->ring_count ? desc->ring_count : desc->buffer.id != 0;
+    struct rd_mark mark;
+    struct rd_slot s;
+    char who[WHO_BYTES];
+    rondo_status status;
+    snprintf(who, sizeof who, "slot '%.80s'", name);
+    memset(&s, 0, sizeof s);
+    s.alias = (uint32_t)g->slots.count;
+    rd_mark_take(g, &mark);
+    if (g->slots.count >= RD_PARTS_MAX || !RD_ROOM(g, slots, 1))
+        return rd_no_memory(g);
+    s.buffers = room ? rd_zalloc_array(&g->rt->alloc, room, sizeof *s.buffers) : NULL;
+    if (room && !s.buffers)
+        return rd_no_memory(g);
+    status = fill_slot(g, who, desc, &s);
+    if (!status)
+        status = rd_name_add(g, name, &s.name);
+    if (status) {
+        drop_buffers(g, &s, room);
+        rd_mark_restore(g, &mark);
+        return status;
+    }
+    g->slots.item[g->slots.count] = s;
+    slot->id = rd_part_id(g->serial, RD_PART_SLOT, g->slots.count++);
+    return RONDO_OK;
+}
+
+/* Aligned to 64, or to the size rounded up to a power of two, whichever is less. */
+static size_t param_offset(size_t end, size_t bytes)
+{
+    size_t align = 1;
+    while (align < bytes && align < 64)
+        align *= 2;
+    return (end + align - 1) & ~(align - 1);
+}
+
+rondo_status rd_param_add(struct rd_subgraph *g, const char *name, size_t bytes,
+                          const void *initial, rondo_param *param)
+{
+    struct rd_param p;
+    struct rd_mark mark;
+    size_t end = g->params_initial.count, offset = param_offset(end, bytes);
+    rondo_status status;
+    if (!name)
+        name = "param";
+    if (!bytes)
+        return rd_error(RONDO_ERR_INVALID, "parameter '%s': bytes is 0", name);
+    if (bytes > UINT32_MAX || offset > UINT32_MAX - bytes)
+        return rd_error(RONDO_ERR_INVALID,
+                        "parameter '%s': %zu bytes behind the %zu of the others are too many", name,
+                        bytes, end);
+    rd_mark_take(g, &mark);
+    if (g->params.count >= RD_PARTS_MAX || !RD_ROOM(g, params, 1) ||
+        !RD_ROOM(g, params_initial, offset + bytes - end))
+        return rd_no_memory(g);
+    memset(&p, 0, sizeof p);
+    status = rd_name_add(g, name, &p.name);
+    if (status) {
+        rd_mark_restore(g, &mark);
+        return status;
+    }
+    p.bytes = (uint32_t)bytes;
+    p.offset = (uint32_t)offset;
+    p.has_initial = initial != NULL;
+    memset(g->params_initial.item + end, 0, offset + bytes - end);
+    if (initial)
+        memcpy(g->params_initial.item + offset, initial, bytes);
+    g->params_initial.count = offset + bytes;
+    g->params.item[g->params.count] = p;
+    param->id = rd_part_id(g->serial, RD_PART_PARAM, g->params.count++);
+    return RONDO_OK;
+}
