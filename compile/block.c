@@ -45,71 +45,77 @@ static int is_free(const struct rd_pass *p, uint32_t v)
     return !p->in->bound || p->in->bound[v] == RD_PLACE_ANY;
 }
 
-/* How much of the level each processor has room for: equal shares less what is bound to it. */
-static uint64_t room(const struct rd_pass *p, const uint32_t *node, uint32_t nodes, uint32_t count,
-                     uint64_t *load)
+/* One call of rd_block_place. */
+struct blocks {
+    const struct rd_pass *p;
+    uint32_t count;
+    int carry;
+    uint64_t *load; /* of each processor, up to the level at hand */
+    uint64_t *room; /* for nodes of that level that are not bound */
+    uint16_t *processor;
+};
+
+/* An equal share of the level, with `carry` of all so far, less what the processor has of it. */
+static uint64_t make_room(struct blocks *b, uint64_t cost, uint32_t count)
 {
-    uint64_t all = 0, share, sum = 0;
-    memset(load, 0, count * sizeof *load);
-    for (uint32_t i = 0; i < nodes; i++) {
-        all += rd_pass_cost(p, node[i]);
-        if (!is_free(p, node[i]) && p->in->bound[node[i]] < count)
-            load[p->in->bound[node[i]]] += rd_pass_cost(p, node[i]);
-    }
+    uint64_t all = cost, share, sum = 0;
+    for (uint32_t i = 0; i < count; i++)
+        all += b->load[i];
     share = all / count + 1;
     for (uint32_t i = 0; i < count; i++) {
-        load[i] = load[i] < share ? share - load[i] : 0;
-        sum += load[i];
+        b->room[i] = b->load[i] < share ? share - b->load[i] : 0;
+        sum += b->room[i];
     }
     return sum;
 }
 
-static void place_level(const struct rd_pass *p, const uint32_t *node, uint32_t nodes,
-                        uint32_t count, uint64_t *load, uint16_t *processor)
+static void place_level(struct blocks *b, const uint32_t *node, uint32_t nodes)
 {
-    uint64_t cost = 0, before = 0, rooms = count, upto = 1;
-    uint32_t unbound = 0, at = 0;
+    const struct rd_pass *p = b->p;
+    uint64_t cost = 0, before = 0, rooms, upto;
+    uint32_t unbound = 0, at = 0, count = b->count;
+    if (!b->carry)
+        memset(b->load, 0, count * sizeof *b->load);
     for (uint32_t i = 0; i < nodes; i++) {
+        uint64_t here = rd_pass_cost(p, node[i]);
         if (is_free(p, node[i])) {
-            cost += rd_pass_cost(p, node[i]);
+            cost += here;
             unbound++;
-        } else {
-            processor[node[i]] = p->in->bound[node[i]];
+            continue;
         }
+        b->processor[node[i]] = p->in->bound[node[i]];
+        if (p->in->bound[node[i]] < count)
+            b->load[p->in->bound[node[i]]] += here;
     }
-    if (!unbound)
-        return;
-    if (unbound < nodes) {
-        rooms = room(p, node, nodes, count, load);
-        upto = load[0];
-    } else if (nodes < count) {
-        count = nodes;
-        rooms = count;
-    }
-    for (uint32_t i = 0; i < nodes; i++) {
+    if (unbound < count)
+        count = unbound ? unbound : 1;
+    rooms = make_room(b, cost, count);
+    upto = b->room[0];
+    for (uint32_t i = 0; i < nodes && unbound; i++) {
         uint64_t here = rd_pass_cost(p, node[i]);
         if (!is_free(p, node[i]))
             continue;
-        /* The processor in whose share the node's middle lies. */
-        while (at + 1 < count && (product)(2 * before + here) * rooms >= (product)upto * cost * 2) {
-            at++;
-            upto += unbound < nodes ? load[at] : 1;
-        }
-        processor[node[i]] = (uint16_t)at;
+        /* The processor in whose room the node's middle lies. */
+        while (at + 1 < count && (product)(2 * before + here) * rooms >= (product)upto * cost * 2)
+            upto += b->room[++at];
+        b->processor[node[i]] = (uint16_t)at;
+        b->load[at] += here;
         before += here;
     }
 }
 
 rondo_status rd_block_place(struct rd_pass *p, const struct rd_levels *levels, uint32_t count,
-                            uint16_t *processor)
+                            int carry, uint16_t *processor)
 {
     struct rd_scratch temporary = rd_scratch_part(&p->scratch);
-    uint64_t *load = rd_scratch_array(&temporary, count, sizeof *load);
-    if (!load)
-        return rd_pass_memory();
-    for (uint32_t l = 0; l < levels->count; l++)
-        place_level(p, levels->node + levels->first[l], levels->first[l + 1] - levels->first[l],
-                    count, load, processor);
+    struct blocks b = { .p = p, .count = count, .carry = carry, .processor = processor };
+    rondo_status s = RONDO_OK;
+    b.load = rd_scratch_zeroed(&temporary, count, sizeof *b.load);
+    b.room = rd_scratch_array(&temporary, count, sizeof *b.room);
+    if (!b.load || !b.room)
+        s = rd_pass_memory();
+    for (uint32_t l = 0; l < levels->count && !s; l++)
+        place_level(&b, levels->node + levels->first[l], levels->first[l + 1] - levels->first[l]);
     rd_scratch_free(&temporary);
-    return RONDO_OK;
+    return s;
 }

@@ -39,10 +39,11 @@ struct clocks {
     size_t pool_capacity, pool_count;
     uint32_t pool_free;
     uint32_t *current;    /* snapshot of each lane's present clock, NONE: changed since */
-    uint32_t *asked;      /* by node: consumers on other lanes */
     uint64_t *kept_first; /* by node: in `kept`; NULL: no carried edge crosses, one each */
     uint32_t *kept;       /* snapshots of producers, a ring over copies for carried consumers */
     struct rd_need need[RD_CLOCK_LANES]; /* by peer */
+    uint32_t *cross;                     /* edges from other lanes of the op at hand */
+    uint32_t cross_count;
 };
 
 static uint64_t *snapshot(struct clocks *c, uint32_t index)
@@ -94,7 +95,7 @@ static int keep_snapshot(struct clocks *c, uint32_t v, uint32_t lane)
 {
     if (c->current[lane] == NONE && !take_snapshot(c, lane))
         return 0;
-    snapshot(c, c->current[lane])[0] += c->asked[v];
+    snapshot(c, c->current[lane])[0] += c->w->asked[v];
     *kept_at(c, v, c->copy) = c->current[lane];
     c->total += c->sum[lane];
     return 1;
@@ -130,22 +131,26 @@ static void merge(struct clocks *c, uint32_t lane, const struct rd_need *need)
     raise_to(c, lane, need->peer, need->value);
 }
 
-/* The latest dependence of v on each other lane; the set of those lanes comes back. */
+/* Lists v's edges from other lanes and finds the latest on each; the set of those lanes comes back.
+ */
 static uint64_t gather(struct clocks *c, uint32_t v, uint32_t lane)
 {
     const struct rd_graph *g = c->w->p->graph;
     const struct rd_plan *plan = c->w->plan;
     uint64_t peers = 0;
+    uint32_t count = 0;
     for (uint32_t e = g->first[v]; e < g->first[v + 1]; e++) {
-        const struct rd_edge *edge = &g->pred[e];
+        c->cross[count] = e; /* no branch: it would go either way half of the time */
+        count += c->w->lane_of_node[g->pred[e].from] != lane;
+    }
+    c->cross_count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct rd_edge *edge = &g->pred[c->cross[i]];
         uint32_t b = c->w->lane_of_node[edge->from];
-        uint64_t value;
-        if (b == lane)
-            continue;
-        value = c->base[b] + (plan->op_of_node[edge->from] - plan->lane[b].first) + 1 -
-                (uint64_t)edge->distance * plan->lane[b].length;
+        uint64_t value = c->base[b] + (plan->op_of_node[edge->from] - plan->lane[b].first) + 1 -
+                         (uint64_t)edge->distance * plan->lane[b].length;
         if (!(peers >> b & 1) || value > c->need[b].value)
-            c->need[b] = (struct rd_need){ value, e, (uint16_t)b };
+            c->need[b] = (struct rd_need){ value, c->cross[i], (uint16_t)b };
         peers |= 1ull << b;
     }
     return peers;
@@ -174,12 +179,12 @@ static rondo_status settle(struct clocks *c, uint32_t v, uint32_t lane, uint64_t
     return RONDO_OK;
 }
 
-static void stop_asking(struct clocks *c, uint32_t v, uint32_t lane)
+/* The op whose edges were gathered has been settled. */
+static void stop_asking(struct clocks *c)
 {
-    const struct rd_graph *g = c->w->p->graph;
-    for (uint32_t e = g->first[v]; e < g->first[v + 1]; e++) {
-        const struct rd_edge *edge = &g->pred[e];
-        if (c->w->lane_of_node[edge->from] != lane && edge->distance <= c->copy)
+    for (uint32_t i = 0; i < c->cross_count; i++) {
+        const struct rd_edge *edge = &c->w->p->graph->pred[c->cross[i]];
+        if (edge->distance <= c->copy)
             release(c, *kept_at(c, edge->from, c->copy - edge->distance));
     }
 }
@@ -197,9 +202,9 @@ static rondo_status sweep(struct clocks *c)
             rondo_status s = settle(c, v, lane, peers);
             if (s)
                 return s;
-            stop_asking(c, v, lane);
+            stop_asking(c);
         }
-        if (c->asked[v] && !keep_snapshot(c, v, lane))
+        if (c->w->asked[v] && !keep_snapshot(c, v, lane))
             return rd_pass_memory();
     }
     return RONDO_OK;
@@ -236,7 +241,7 @@ static int settled(struct clocks *c)
     c->repeats = same ? c->repeats + 1 : 0;
     if (c->repeats >= c->w->distance)
         return 1;
-    return c->copy >= c->w->distance && (c->copy + 2ull) * edges > sweep_budget;
+    return (c->copy + 2ull) * edges > sweep_budget;
 }
 
 /* A virtual END waits for the lanes' last ops, latest first, where no clock covers them yet. */
@@ -290,25 +295,20 @@ static int prepare_rings(struct clocks *c, struct rd_scratch *s)
 
 static int prepare(struct clocks *c, struct rd_scratch *s)
 {
-    const struct rd_graph *g = c->w->p->graph;
     uint32_t n = c->w->p->nodes, lanes = c->lanes;
     c->now = rd_scratch_zeroed(s, (size_t)lanes * lanes, sizeof *c->now);
     c->exit = rd_scratch_zeroed(s, (size_t)lanes * lanes, sizeof *c->exit);
     c->base = rd_scratch_array(s, lanes, sizeof *c->base);
     c->sum = rd_scratch_zeroed(s, lanes, sizeof *c->sum);
     c->current = rd_scratch_array(s, lanes, sizeof *c->current);
-    c->asked = rd_scratch_zeroed(s, n, sizeof *c->asked);
-    if (!c->now || !c->exit || !c->base || !c->sum || !c->current || !c->asked)
+    c->cross = rd_scratch_array(s, c->w->most_edges, sizeof *c->cross);
+    if (!c->now || !c->exit || !c->base || !c->sum || !c->current || !c->cross)
         return 0;
     c->pool_free = NONE;
     for (uint32_t z = 0; z < lanes; z++) {
         c->current[z] = NONE;
         c->base[z] = (uint64_t)c->w->distance * c->w->plan->lane[z].length;
     }
-    for (uint32_t v = 0; v < n; v++)
-        for (uint32_t e = g->first[v]; e < g->first[v + 1]; e++)
-            if (c->w->lane_of_node[g->pred[e].from] != c->w->lane_of_node[v])
-                c->asked[g->pred[e].from]++;
     if (c->w->distance)
         return prepare_rings(c, s);
     c->kept = rd_scratch_array(s, n, sizeof *c->kept);

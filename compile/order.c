@@ -132,8 +132,8 @@ void rd_order_ranks(const struct rd_pass *p, const uint16_t *processor, uint64_t
             uint64_t through = here;
             if (g->pred[e].distance)
                 continue;
-            if (processor && processor[u] != processor[v])
-                through += handover;
+            if (processor) /* no branch: it would go either way half of the time */
+                through += handover & -(uint64_t)(processor[u] != processor[v]);
             if (rank[u] < through)
                 rank[u] = through;
         }

@@ -92,7 +92,7 @@ struct rd_levels {
 };
 rondo_status rd_block_levels(struct rd_pass *p, struct rd_levels *levels);
 rondo_status rd_block_place(struct rd_pass *p, const struct rd_levels *levels, uint32_t count,
-                            uint16_t *processor);
+                            int carry, uint16_t *processor);
 /* `list`: rd_order_list of the ranks without hand-overs. */
 rondo_status rd_heft_place(struct rd_pass *p, const uint32_t *list, uint32_t count,
                            uint16_t *processor);

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The place pass: a processor for every node.
  *
- * Bound nodes go where they must. For the others two placements are made, blocks in recording order
- * (block.c) and HEFT (heft.c), played in time (timeline.c) and compared; HEFT is only tried where
- * the blocks are not within 5 % of a lower bound, and only taken if it is 3 % faster, because
- * blocks keep data where it is. That is done for P, P / 2, ... 1 processors, and fewer are taken
- * where more do not win 5 %: with costs that are small against a hand-over all nodes end on one. */
+ * Bound nodes go where they must. For the others up to three placements are made, blocks in
+ * recording order, the same with levels that make up for each other (block.c) and HEFT (heft.c),
+ * played in time (timeline.c) and compared: a later one is tried where none so far is within 5 % of
+ * a lower bound, and taken if it is 3 % faster, because blocks keep data where it is. That is done
+ * for P, P / 2, ... 1 processors, and fewer are taken where more do not win 5 %: with costs that
+ * are small against a hand-over all nodes end on one. */
 #include "compile/passes.h"
 
 #include <string.h>
+
+enum way { BLOCKS, CARRY, HEFT };
+static const uint64_t TIME_NONE = 1ull << 60; /* longer than any */
 
 struct place {
     struct rd_pass *p;
@@ -16,7 +20,7 @@ struct place {
     uint64_t path_ns; /* longest path; 0 for pipelined replays: they overlap */
     uint64_t *rank;   /* without hand-overs */
     struct rd_levels levels;
-    uint32_t *list; /* NULL until HEFT is tried */
+    uint32_t *list; /* for HEFT; NULL until it is tried */
     int any_bound;
 };
 
@@ -61,38 +65,46 @@ static uint64_t lower_bound(const struct place *x, uint32_t count)
     return share > x->path_ns ? share : x->path_ns;
 }
 
-/* Leaves the better of the two placements on `count` processors in x->trial. */
+static rondo_status prepare_heft(struct place *x)
+{
+    x->list = rd_scratch_array(&x->p->scratch, x->p->nodes, sizeof *x->list);
+    return x->list ? rd_order_list(x->p, x->rank, x->list) : rd_pass_memory();
+}
+
+static rondo_status place_by(struct place *x, enum way way, uint32_t count)
+{
+    rondo_status s = RONDO_OK;
+    if (way != HEFT)
+        return rd_block_place(x->p, &x->levels, count, way == CARRY, x->spare.processor);
+    if (!x->list)
+        s = prepare_heft(x);
+    return s ? s : rd_heft_place(x->p, x->list, count, x->spare.processor);
+}
+
+/* Leaves the best placement on `count` processors in x->trial. */
 static rondo_status try_count(struct place *x, uint32_t count)
 {
-    struct rd_pass *p = x->p;
-    rondo_status s;
-    x->trial.ids = 0;
-    s = rd_block_place(p, &x->levels, count, x->trial.processor);
-    if (!s)
-        s = play(p, &x->trial);
-    if (s || count == 1 || within(x->trial.time_ns, lower_bound(x, count), 5))
-        return s;
-    if (!x->list) {
-        x->list = rd_scratch_array(&p->scratch, p->nodes, sizeof *x->list);
-        if (!x->list || !obtain(p, &x->spare))
-            return rd_pass_memory();
-        s = rd_order_list(p, x->rank, x->list);
+    uint64_t bound = lower_bound(x, count);
+    x->trial.time_ns = TIME_NONE;
+    for (int way = BLOCKS; way <= (count > 1 ? HEFT : BLOCKS); way++) {
+        rondo_status s = place_by(x, (enum way)way, count);
+        x->spare.ids = 0;
+        if (!s)
+            s = play(x->p, &x->spare);
         if (s)
             return s;
+        if (!within(x->trial.time_ns, x->spare.time_ns, 3))
+            swap(&x->trial, &x->spare);
+        if (within(x->trial.time_ns, bound, 5))
+            break;
     }
-    x->spare.ids = 0;
-    s = rd_heft_place(p, x->list, count, x->spare.processor);
-    if (!s)
-        s = play(p, &x->spare);
-    if (!s && !within(x->trial.time_ns, x->spare.time_ns, 3))
-        swap(&x->trial, &x->spare);
-    return s;
+    return RONDO_OK;
 }
 
 /* From all processors down; each halving that costs less than 5 % of the best time is taken. */
 static rondo_status choose(struct place *x, uint32_t most)
 {
-    uint64_t least = ~0ull;
+    uint64_t least = TIME_NONE;
     for (uint32_t count = most; count && within(lower_bound(x, count), least, 5); count /= 2) {
         rondo_status s = try_count(x, count);
         if (s)
@@ -120,7 +132,7 @@ static rondo_status place_free(struct rd_pass *p, int any_bound, struct rd_place
     if (!any_bound && within(p->work_ns, lower_bound(&x, most), 5))
         return alone(p, 0, placement);
     s = rd_block_levels(p, &x.levels);
-    if (!s && !obtain(p, &x.trial))
+    if (!s && (!obtain(p, &x.trial) || !obtain(p, &x.spare)))
         s = rd_pass_memory();
     if (!s)
         s = choose(&x, most);

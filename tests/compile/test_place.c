@@ -83,6 +83,20 @@ static void independent(uint32_t nodes, uint32_t processors)
     release(p, &m);
 }
 
+/* Nine columns on two processors: all but the middle one stay, and the work is even. */
+static void uneven_columns(void)
+{
+    struct maker m = { 0 };
+    struct rd_plan *p;
+    make_stencil(&m, 9, 500, 0);
+    p = compile(&m.g, 2, 10000, NULL);
+    for (uint32_t v = 0; v < p->nodes; v++)
+        if (v % 9 != 4)
+            cr_assert_eq(processor_of(p, v), v % 9 > 4, "node %u", v);
+    cr_assert_leq(p->makespan_ns, p->work_ns / 2 * 103 / 100);
+    release(p, &m);
+}
+
 static void loops(void)
 {
     struct maker m = { 0 };
@@ -106,6 +120,7 @@ Test(place, blocks)
     independent(64, 8);
     independent(9, 3);
     loops();
+    uneven_columns();
 }
 
 static void lanes_of(struct maker *m, uint32_t processors, uint32_t cost_ns, uint32_t lanes)
