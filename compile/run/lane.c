@@ -60,42 +60,41 @@ RD_NOINLINE enum rd_advance rd_lane_block(struct rd_lane *l, const struct rd_op 
     return RD_BLOCKED;
 }
 
-static void tell_ended(struct rd_track *t)
+void rd_lane_pay(struct rd_lane *l, enum rd_owed owed)
 {
-    if (rd_load_relaxed(&t->source->wake))
+    struct rd_track *t = l->track;
+    look_at_waiters(l);
+    if (owed != RD_OWES_END)
+        return;
+    if (RD_UNLIKELY(rd_load_relaxed(&t->source->wake) != 0))
         rd_park_wake(&t->source->wake);
-    if (rd_load_relaxed(&t->watched))
+    if (RD_UNLIKELY(rd_load_relaxed(&t->watched)))
         t->ended(t);
 }
 
-enum rd_advance rd_lane_end(struct rd_lane *l, struct rd_frame *f)
+RD_INLINE enum rd_advance end_replay(struct rd_lane *l, struct rd_frame *f)
 {
     struct rd_track *t = l->track;
     const struct rd_peer *mine = &l->peer[l->number];
     const int all = f->interpreted;
     const uint32_t count = all ? t->lanes : t->sinks;
     const uint64_t r = l->replay;
-    int completed = 0;
     l->replay = r + 1;
     l->position = 0;
     l->wait_at = 0;
     l->begun = 0;
+    l->owed = RD_OWES_COUNTER;
     /* Release: the last op's publish. A lane that does not count leaves the frame here. */
     rd_store_release(&l->counter->value, mine->base + mine->length);
     /* acq_rel: the last lane has seen what all others did in this replay. */
     if ((l->sink || all) && (count == 1 || rd_sub_acq_rel(&f->left, 1) == 1)) {
         rd_store_release(&t->source->done, r + 1); /* pairs with every look at done */
-        completed = 1;
+        l->owed = RD_OWES_END;
     }
-    /* Orders the counter and done with the looks below; partners: the fences of parked lanes and of
-     * callers that wait for done, and of a call that has more replays to publish
-     * (src/exec/batch.c). */
-    rd_fence();
-    look_at_waiters(l);
-    if (completed)
-        tell_ended(t);
     return RD_PROGRESSED;
 }
+
+enum rd_advance rd_lane_end(struct rd_lane *l, struct rd_frame *f) { return end_replay(l, f); }
 
 /* What has to be true before the first op of a replay; RD_PROGRESSED once it is. */
 static enum rd_advance begin(struct rd_lane *l, struct rd_frame *f)
@@ -137,7 +136,7 @@ static enum rd_advance begin(struct rd_lane *l, struct rd_frame *f)
 }
 
 /* The fast loop. Leaves it for the slow walk as soon as a failure concerns this replay. */
-static RD_NOINLINE enum rd_advance run(struct rd_lane *l, struct rd_frame *f, uint32_t polls)
+static enum rd_advance run(struct rd_lane *l, struct rd_frame *f, uint32_t polls)
 {
     struct rd_track *const t = l->track;
     struct rd_self *const self = &l->self;
@@ -169,7 +168,7 @@ static RD_NOINLINE enum rd_advance run(struct rd_lane *l, struct rd_frame *f, ui
             rd_lane_publish(l, e);
     }
     if (e == end)
-        return rd_lane_end(l, f);
+        return end_replay(l, f);
     l->position = (uint32_t)(e - l->op);
     return RD_PROGRESSED;
 }
@@ -193,12 +192,22 @@ enum rd_advance rd_lane_work(struct rd_work *work, struct rd_unmet *unmet)
 {
     struct rd_lane *l = rd_lane_of_work(work);
     enum rd_advance state;
+    enum rd_owed owed;
     if (RD_UNLIKELY(rd_load_acquire(&l->track->detach)))
         return RD_DONE;
     if (!rd_seat_take(l))
         return RD_BUSY;
     state = rd_lane_advance(l, rd_spin_polls());
     *unmet = l->unmet; /* copied before the seat is another's */
+    owed = l->owed;
+    l->owed = RD_OWES_NOTHING;
     rd_seat_give(l);
+    if (owed) {
+        /* Orders the counter and done with the looks; partners: the fences of parked lanes, of
+         * callers that wait for done, and of a call that has more replays to publish
+         * (src/exec/batch.c). */
+        rd_fence();
+        rd_lane_pay(l, owed);
+    }
     return state;
 }

@@ -20,6 +20,9 @@ static inline void rd_seat_give(struct rd_lane *l) { rd_store_release(&l->seat, 
 enum { RD_OPS_MAX = 4096 };
 enum rd_advance rd_lane_advance(struct rd_lane *l, uint32_t polls);
 
+/* Wakes those who wait for what the end of a replay published. Behind a fence; needs no seat. */
+void rd_lane_pay(struct rd_lane *l, enum rd_owed owed);
+
 /* rd_work.advance of a lane: takes the seat, drives, gives the seat back. For the lane's worker,
  * which looks at the lane again before it parks. */
 enum rd_advance rd_lane_work(struct rd_work *work, struct rd_unmet *unmet);

@@ -98,6 +98,13 @@ static rondo_status tell_result(rondo_exec exec, uint64_t first, uint64_t end, r
     return status;
 }
 
+static void give_success(uint64_t end, rondo_result *result, size_t result_bytes)
+{
+    rondo_result own;
+    rd_result_success(end, &own);
+    rd_desc_give(result, result_bytes, &own, sizeof own);
+}
+
 rondo_status rondo_replay_and_wait_sized(rondo_exec exec, const rondo_replay_args *args,
                                          size_t args_bytes, int64_t timeout_ns,
                                          rondo_result *result, size_t result_bytes)
@@ -106,17 +113,23 @@ rondo_status rondo_replay_and_wait_sized(rondo_exec exec, const rondo_replay_arg
     struct rd_submitted s;
     rondo_replay_args copy;
     rondo_status status;
+    uint64_t end;
+    int clean = 0;
     if (rd_task_depth)
         return rd_error(RONDO_ERR_WOULD_BLOCK, "rondo_replay_and_wait inside a task");
     status = take_args(&args, args_bytes, &copy);
     if (!status)
         status = rd_exec_submit(exec, args, 1, deadline, &s);
     if (!status)
-        status = rd_wait(s.source, s.event.source, s.event.count, deadline, s.lane);
+        status = rd_wait(s.source, s.event.source, s.event.count, deadline, s.lane, &clean);
     if (status)
         return status;
-    return tell_result(exec, s.first, s.first + (args && args->count ? args->count : 1), result,
-                       result_bytes);
+    end = s.first + (args && args->count ? args->count : 1);
+    if (RD_UNLIKELY(!clean))
+        return tell_result(exec, s.first, end, result, result_bytes);
+    if (result)
+        give_success(end, result, result_bytes);
+    return RONDO_OK;
 }
 
 /* ---- one exec */
@@ -179,13 +192,14 @@ rondo_status rondo_exec_wait_sized(rondo_exec exec, rondo_result *result, size_t
     rondo_event event = { 0, 0 };
     rondo_result own;
     rondo_status status;
+    int clean;
     WITH_EXEC(exec, x, latest_event(x, &source, &event));
     if (status)
         return status;
     if (!rd_source_reached(source, event.source, event.count)) {
         if (rd_task_depth)
             return rd_error(RONDO_ERR_WOULD_BLOCK, "rondo_exec_wait inside a task");
-        rd_wait(source, event.source, event.count, -1, NULL);
+        rd_wait(source, event.source, event.count, -1, NULL, &clean);
     }
     own.status = -1;
     WITH_EXEC(exec, x, first_failure(x, event.count, &own));
@@ -199,6 +213,7 @@ rondo_status rondo_exec_wait_sized(rondo_exec exec, rondo_result *result, size_t
 rondo_status rondo_event_wait(rondo_event event, int64_t timeout_ns)
 {
     struct rd_source *s;
+    int clean;
     if (!event.source)
         return RONDO_OK;
     s = rd_source_find(event.source);
@@ -213,7 +228,7 @@ rondo_status rondo_event_wait(rondo_event event, int64_t timeout_ns)
     if (rd_task_depth)
         return rd_error(RONDO_ERR_WOULD_BLOCK,
                         "rondo_event_wait inside a task: the event is not complete");
-    return rd_wait(s, event.source, event.count, deadline_of(timeout_ns), NULL);
+    return rd_wait(s, event.source, event.count, deadline_of(timeout_ns), NULL, &clean);
 }
 
 static rondo_status event_result(struct rd_source *s, rondo_event event, rondo_result *result)

@@ -77,10 +77,3 @@ struct rd_source *rd_source_find(uint64_t source)
     /* A generation not given out yet: no event of ours. */
     return s && source >> 32 && source >> 32 <= rd_load_acquire(&s->generation) ? s : NULL;
 }
-
-int rd_source_reached(struct rd_source *s, uint64_t source, uint64_t count)
-{
-    uint64_t done = rd_load_acquire(&s->done);
-    /* The acquire of done orders the look at the generation behind it. */
-    return done >= count || rd_source_is_old(s, source);
-}

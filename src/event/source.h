@@ -39,12 +39,17 @@ static inline uint64_t rd_source_id(const struct rd_source *s)
 }
 /* The record of an event; NULL for {0, ...} and for what was never a source. */
 struct rd_source *rd_source_find(uint64_t source);
-/* Whether the event {source, count} is complete; `s` is its record. */
-int rd_source_reached(struct rd_source *s, uint64_t source, uint64_t count);
 /* Whether the use that the event belongs to is over. */
 static inline int rd_source_is_old(struct rd_source *s, uint64_t source)
 {
     return rd_load_acquire(&s->generation) != source >> 32;
+}
+
+/* Whether the event {source, count} is complete; `s` is its record. */
+static inline int rd_source_reached(struct rd_source *s, uint64_t source, uint64_t count)
+{
+    /* The acquire of done orders the look at the generation behind it. */
+    return rd_load_acquire(&s->done) >= count || rd_source_is_old(s, source);
 }
 
 #endif

@@ -31,6 +31,7 @@ struct rd_request {
     const char *sticky; /* block of values that the call does not give */
     uint32_t epoch;
     int interpreted;
+    int plain; /* gives nothing, to an exec whose frames hold nothing */
     uint32_t slot_inline[RD_REQUEST_INLINE];
     struct rd_buffer *buffer_inline[RD_REQUEST_INLINE];
     size_t room; /* of slot and buffer when allocated, else 0 */

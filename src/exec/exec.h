@@ -58,6 +58,7 @@ struct rd_exec {
     uint32_t serial; /* of the subgraph: handles of its parts begin with it */
     uint32_t order, mode, window, tracks;
     int compiled;  /* could be compiled */
+    int plain;     /* no parameters, every slot fixed: frames hold nothing of their own */
     char why[160]; /* mode and reason */
     struct rd_exec_slot *slot;
     struct rd_exec_param *param;
@@ -109,6 +110,7 @@ void rd_exec_tenant_free(struct rd_tenant *tenant);
 /* ---- fill.c */
 /* Waits to fill a frame are never needed here: its ticket says that its last replay has ended. */
 void rd_frame_fill(struct rd_exec *x, uint64_t ticket, const struct rd_request *call, uint64_t k);
+void rd_frame_clear_bad(const struct rd_track *t, struct rd_frame *f);
 /* Lets go of what a frame holds, unless somebody else is doing that. */
 void rd_frame_let_go(struct rd_exec *x, struct rd_frame *f);
 /* The same if its replay has ended; else the count of done that says so. 0: it holds nothing. */
@@ -154,8 +156,6 @@ rondo_status rd_exec_submit(rondo_exec handle, const rondo_replay_args *args, in
 /* Takes `count` tickets in a row. AGAIN: *wait_source has to reach *wait_count first. */
 rondo_status rd_exec_take(struct rd_exec *x, uint64_t count, uint64_t *ticket, uint32_t *epoch,
                           struct rd_source **wait_source, uint64_t *wait_count);
-rondo_status rd_exec_ring_ready(struct rd_exec *x, uint32_t epoch, struct rd_source **wait_source,
-                                uint64_t *wait_count);
 
 /* ---- control.c */
 rondo_status rd_exec_set_param(struct rd_exec *x, rondo_param param, const void *value);
@@ -167,8 +167,9 @@ rondo_status rd_exec_destroy(rondo_exec handle);
 /* Waits for an event; the caller drives the exec's cpu 0 lanes meanwhile. deadline: rd_os.now_ns
  * time, negative: for ever. `lane` as in rd_submitted, given back in any case. AGAIN past the
  * deadline. */
+/* *clean: 1 if it is known that no replay of the exec up to this one failed. */
 rondo_status rd_wait(struct rd_source *s, uint64_t id, uint64_t count, int64_t deadline,
-                     struct rd_lane *lane);
+                     struct rd_lane *lane, int *clean);
 
 /* ---- describe.c, result.c */
 void rd_exec_describe(struct rd_exec *x, void (*write)(void *, const char *), void *context);
@@ -176,6 +177,8 @@ void rd_exec_count_all(struct rd_exec *x, rondo_exec_counts *counts);
 rondo_status rd_exec_node_info(struct rd_exec *x, rondo_node node, rondo_node_info *info);
 rondo_status rd_exec_result(struct rd_exec *x, struct rd_source *s, uint64_t count,
                             rondo_result *result);
+/* The result of the last of `end` replays none of which failed. */
+void rd_result_success(uint64_t end, rondo_result *result);
 /* The worst that became of the ended replays [first, end). */
 rondo_status rd_exec_result_of(struct rd_exec *x, uint64_t first, uint64_t end,
                                rondo_result *result);

@@ -103,9 +103,9 @@ static void fill_gates(struct rd_frame *f, const struct rd_request *call)
     }
 }
 
-static void clear_bad(const struct rd_exec *x, struct rd_frame *f)
+RD_NOINLINE void rd_frame_clear_bad(const struct rd_track *t, struct rd_frame *f)
 {
-    for (uint32_t i = 0; i < x->program.plan->bits / 64; i++)
+    for (uint32_t i = 0; i < t->program->plan->bits / 64; i++)
         rd_store_relaxed(&f->bad[i], 0); /* published by seq */
     rd_store_relaxed(&f->dirty, 0);
 }
@@ -133,7 +133,7 @@ void rd_frame_fill(struct rd_exec *x, uint64_t ticket, const struct rd_request *
     }
     rd_store_relaxed(&f->left, f->interpreted ? t->lanes : t->sinks); /* published by seq */
     if (RD_UNLIKELY(rd_load_relaxed(&f->dirty)))
-        clear_bad(x, f);
+        rd_frame_clear_bad(t, f);
     if (call->binding_count)
         hold(x, f, call);
 }

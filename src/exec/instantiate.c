@@ -273,6 +273,7 @@ rondo_status rd_exec_new(struct rd_subgraph *g, const rondo_instantiate_options 
         status = rd_exec_need_interpreter(x);
     if (status)
         goto free_exec;
+    x->plain = !x->params && !x->bound_slots && !x->ring_slots;
     rd_store_relaxed(&x->interpreted, x->mode == RONDO_INTERPRETED);
     x->id = rd_id_new(RD_ID_EXEC, x);
     if (!x->id) {

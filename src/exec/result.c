@@ -18,21 +18,20 @@ rondo_status rd_exec_result(struct rd_exec *x, struct rd_source *s, uint64_t cou
     return rd_failures_result(&x->failures, &x->program, replay, latest, result);
 }
 
-/* The worst that became of the replays [first, end), the first failure told. */
+void rd_result_success(uint64_t end, rondo_result *result)
+{
+    memset(result, 0, sizeof *result);
+    result->replay = end - 1;
+    result->replays_run = end;
+}
+
 rondo_status rd_exec_result_of(struct rd_exec *x, uint64_t first, uint64_t end,
                                rondo_result *result)
 {
     rondo_status status = RONDO_OK;
-    if (RD_LIKELY(
-            !rd_load_relaxed(&x->failures.bad))) { /* nothing ever failed; their end was acquired */
-        result->status = RONDO_OK;
-        result->zero32 = 0;
-        result->tag = 0;
-        result->replay = end - 1;
-        result->replays_run = end;
-        result->node[0] = result->message[0] = 0;
+    rd_result_success(end, result);
+    if (!rd_load_relaxed(&x->failures.bad)) /* nothing ever failed; the replays' end was acquired */
         return RONDO_OK;
-    }
     for (uint64_t r = first; r < end && !status; r++) {
         if (rd_failures_result(&x->failures, &x->program, r, end - 1, result))
             result->status = RONDO_OK; /* too long ago to be kept: it did not fail lately */

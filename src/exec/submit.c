@@ -19,12 +19,12 @@ struct room {
 
 /* Rings advance per executed replay: the first replay of a new epoch needs to know how many replays
  * before it were cancelled, so it is taken only when they have all ended. */
-rondo_status rd_exec_ring_ready(struct rd_exec *x, uint32_t epoch, struct rd_source **wait_source,
-                                uint64_t *wait_count)
+static RD_NOINLINE rondo_status ring_ready(struct rd_exec *x, uint32_t epoch,
+                                           struct rd_source **wait_source, uint64_t *wait_count)
 {
     struct rd_failures *fs = &x->failures;
     uint64_t first, word;
-    if (RD_LIKELY(!x->ring_slots || rd_load_acquire(&x->ring_word) >> RD_REPLAY_BITS == epoch))
+    if (rd_load_acquire(&x->ring_word) >> RD_REPLAY_BITS == epoch)
         return RONDO_OK;
     pthread_mutex_lock(&fs->lock);
     first = fs->epoch_first[epoch & fs->epoch_mask];
@@ -41,8 +41,9 @@ rondo_status rd_exec_ring_ready(struct rd_exec *x, uint32_t epoch, struct rd_sou
     return RONDO_OK;
 }
 
-rondo_status rd_exec_take(struct rd_exec *x, uint64_t count, uint64_t *ticket, uint32_t *epoch,
-                          struct rd_source **wait_source, uint64_t *wait_count)
+static inline rondo_status take(struct rd_exec *x, uint64_t count, uint64_t *ticket,
+                                uint32_t *epoch, struct rd_source **wait_source,
+                                uint64_t *wait_count)
 {
     uint64_t word = rd_load_relaxed(&x->word);
     for (;;) {
@@ -51,7 +52,7 @@ rondo_status rd_exec_take(struct rd_exec *x, uint64_t count, uint64_t *ticket, u
         if (RD_UNLIKELY(word & RD_WORD_CLOSED))
             return rd_error(RONDO_ERR_STALE, "exec '%s' was destroyed", x->program.exec_name);
         *epoch = RD_WORD_EPOCH(word);
-        if (rd_exec_ring_ready(x, *epoch, wait_source, wait_count))
+        if (RD_UNLIKELY(x->ring_slots) && ring_ready(x, *epoch, wait_source, wait_count))
             return RONDO_ERR_AGAIN;
         /* Acquire: the frame's last replay has ended, every lane has left it. */
         if ((int64_t)(local - rd_load_acquire(&t->source->done)) >= (int64_t)t->window) {
@@ -68,6 +69,12 @@ rondo_status rd_exec_take(struct rd_exec *x, uint64_t count, uint64_t *ticket, u
     }
 }
 
+rondo_status rd_exec_take(struct rd_exec *x, uint64_t count, uint64_t *ticket, uint32_t *epoch,
+                          struct rd_source **wait_source, uint64_t *wait_count)
+{
+    return take(x, count, ticket, epoch, wait_source, wait_count);
+}
+
 /* The exec's only lane, for the caller to drive. */
 static struct rd_lane *only_lane(struct rd_track *t)
 {
@@ -75,18 +82,37 @@ static struct rd_lane *only_lane(struct rd_track *t)
     return t->lanes == 1 && l->processor == 0 && !rd_task_depth && rd_seat_take(l) ? l : NULL;
 }
 
+/* rd_frame_fill for a call that gives nothing, to an exec whose frames hold nothing of their own.
+ */
+static inline void fill_plain(struct rd_track *t, uint64_t ticket, uint64_t local,
+                              const struct rd_request *call)
+{
+    struct rd_frame *f = rd_track_frame(t, local);
+    f->replay = ticket;
+    f->epoch = call->epoch;
+    f->interpreted = call->interpreted != 0;
+    f->odd = 0;
+    f->gate_count = 0;
+    rd_store_relaxed(&f->left, f->interpreted ? t->lanes : t->sinks); /* published by seq */
+    if (RD_UNLIKELY(rd_load_relaxed(&f->dirty)))
+        rd_frame_clear_bad(t, f);
+}
+
 static rondo_status submit_one(struct rd_exec *x, struct rd_request *call, int drive,
                                struct rd_submitted *out, struct room *room)
 {
     struct rd_track *t;
-    uint64_t ticket, local;
+    uint64_t ticket = 0, local;
     rondo_status status = rd_exec_take(x, 1, &ticket, &call->epoch, &room->source, &room->count);
     if (status)
         return status;
     t = rd_exec_track(x, ticket);
     local = rd_exec_local(x, ticket);
     call->interpreted = (int)rd_load_relaxed(&x->interpreted);
-    rd_frame_fill(x, ticket, call, 0);
+    if (RD_LIKELY(call->plain))
+        fill_plain(t, ticket, local, call);
+    else
+        rd_frame_fill(x, ticket, call, 0);
     rd_frame_publish(t, local);
     out->source = t->source;
     out->event = (rondo_event){ rd_source_id(t->source), local + 1 };
@@ -115,12 +141,16 @@ static rondo_status submit_many(struct rd_exec *x, const rondo_replay_args *args
     return RONDO_OK;
 }
 
-static rondo_status attempt(struct rd_exec *x, const rondo_replay_args *args, int drive,
-                            struct rd_submitted *out, struct room *room)
+static const rondo_replay_args none;
+
+static inline rondo_status attempt(struct rd_exec *x, const rondo_replay_args *args, int drive,
+                                   struct rd_submitted *out, struct room *room)
 {
     struct rd_request call;
-    rondo_status status = rd_request_check(x, args, &call);
-    if (RD_UNLIKELY(status))
+    rondo_status status;
+    call.plain = x->plain && args == &none;
+    call.binding_count = 0;
+    if (!call.plain && (status = rd_request_check(x, args, &call)) != RONDO_OK)
         return status;
     if (args->count > 1)
         status = submit_many(x, args, &call, out, room);
@@ -143,7 +173,7 @@ static rondo_status no_room(const struct rd_exec *x, const struct room *room)
 rondo_status rd_exec_submit(rondo_exec handle, const rondo_replay_args *args, int drive,
                             int64_t deadline, struct rd_submitted *out)
 {
-    static const rondo_replay_args none;
+    int clean;
     out->lane = NULL;
     if (!args)
         args = &none;
@@ -164,7 +194,7 @@ rondo_status rd_exec_submit(rondo_exec handle, const rondo_replay_args *args, in
             return status;
         /* On the event's record: the exec may be destroyed meanwhile, and then the new look-up
          * tells. */
-        if (rd_wait(room.source, room.id, room.count, deadline, NULL))
+        if (rd_wait(room.source, room.id, room.count, deadline, NULL, &clean))
             return rd_error(RONDO_ERR_AGAIN, "replay: no room in the exec's window in time");
     }
 }

@@ -209,6 +209,7 @@ rondo_status rd_request_check(struct rd_exec *x, const rondo_replay_args *args,
     rondo_status status = RONDO_OK;
     call->value = args->values;
     call->value_count = args->value_count;
+    call->plain = 0;
     call->binding_count = 0;
     call->slot = call->slot_inline;
     call->buffer = call->buffer_inline;

@@ -17,6 +17,7 @@ struct waiter {
     uint64_t id, count;
     int64_t deadline, park_after_ns;
     int64_t idle_since; /* 0: progressed since the last look at the clock */
+    int clean;          /* no replay of the exec had failed when a seat was given back last */
 };
 
 static int is_over(const struct waiter *w) { return rd_source_reached(w->source, w->id, w->count); }
@@ -47,18 +48,24 @@ static struct rd_lane *take_lane(struct waiter *w, uint32_t *turn)
     return taken;
 }
 
-static void give_back(struct rd_lane *l)
+static void give_back(struct waiter *w, struct rd_lane *l)
 {
     struct rd_track *t = l->track;
     struct rd_exec *x = t->exec;
     uint64_t replay = l->replay;
     int begun = l->begun;
+    enum rd_owed owed = l->owed;
+    l->owed = RD_OWES_NOTHING;
     rd_rcu_read_lock(); /* the exec may be freed once the seat is given back */
     rd_seat_give(l);
-    rd_fence(); /* orders the seat with the look; partner: a submitter's between seq and the seat,
-                   and the worker that found the seat taken */
+    /* Orders the seat with the look at seq, and the end of a replay with the looks at who waits for
+     * it. Partners: a submitter's fence between seq and its look, and those of rd_lane_pay. */
+    rd_fence();
+    if (owed)
+        rd_lane_pay(l, owed);
     if (RD_UNLIKELY(rd_lane_left_work(t, replay, begun)))
         rd_worker_poke(&x->rt->workers[0]);
+    w->clean = !rd_load_relaxed(&x->failures.bad); /* of replays whose end the caller has seen */
     rd_rcu_read_unlock();
 }
 
@@ -86,6 +93,11 @@ static void drive(struct waiter *w, struct rd_lane *l)
         state = rd_lane_advance(l, rd_spin_polls());
         if (is_over(w))
             break;
+        if (l->owed) {
+            rd_fence(); /* as in give_back */
+            rd_lane_pay(l, l->owed);
+            l->owed = RD_OWES_NOTHING;
+        }
         if (state == RD_PROGRESSED)
             w->idle_since = 0;
         else if (state != RD_BLOCKED || is_idle_long(w))
@@ -94,7 +106,7 @@ static void drive(struct waiter *w, struct rd_lane *l)
             break;
     }
     rd_task_depth--;
-    give_back(l);
+    give_back(w, l);
 }
 
 static void park(struct waiter *w)
@@ -124,16 +136,19 @@ static void note_waited(struct rd_source *s, uint64_t count)
 }
 
 rondo_status rd_wait(struct rd_source *s, uint64_t id, uint64_t count, int64_t deadline,
-                     struct rd_lane *lane)
+                     struct rd_lane *lane, int *clean)
 {
-    struct waiter w = { s, id, count, deadline, 0, 0 };
+    struct waiter w = { s, id, count, deadline, 0, 0, 0 };
     uint32_t turn = 0;
     note_waited(s, count);
     for (;;) {
+        w.clean = 0;
         if (lane)
             drive(&w, lane);
-        if (is_over(&w))
+        if (is_over(&w)) {
+            *clean = w.clean;
             return RONDO_OK;
+        }
         if (is_late(&w))
             return rd_error(RONDO_ERR_AGAIN, "event {0x%llx, %llu} is not complete in time",
                             (unsigned long long)id, (unsigned long long)count);

@@ -120,6 +120,9 @@ struct rd_track {
     RD_ALIGNED rd_atomic64 submit_wake; /* spots that wait for a frame's seq */
 };
 
+/* The looks at wake words that a driver owes after the end of a replay, behind a fence. */
+enum rd_owed { RD_OWES_NOTHING, RD_OWES_COUNTER, RD_OWES_END };
+
 enum { RD_SEAT_FREE, RD_SEAT_HELD, RD_SEAT_CLOSED };
 
 struct rd_lane {
@@ -137,6 +140,7 @@ struct rd_lane {
     int begun;
     uint64_t replay; /* local */
     uint64_t class;  /* of the replay driven last */
+    enum rd_owed owed;
     struct rd_unmet unmet;
     struct rd_self self;
     RD_ALIGNED rd_atomic32 seat;
