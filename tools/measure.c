@@ -113,6 +113,8 @@ int run_open(struct run *run)
 
 void run_close(struct run *run)
 {
+    if (run->exec.id)
+        rondo_exec_destroy(run->exec);
     if (run->runtime.id)
         rondo_runtime_close(run->runtime);
     for (int i = 0; i < run->row_count; i++)

@@ -145,26 +145,39 @@ static void record_cholesky(rondo_subgraph graph, rondo_slot from, rondo_slot m)
     }
 }
 
-static rondo_status factorise(rondo_runtime runtime, rondo_result *result)
-{
-    rondo_status status;
+struct cholesky {
+    rondo_runtime runtime;
+    rondo_buffer from, to;
     rondo_subgraph graph;
     rondo_exec exec;
-    rondo_buffer from, to;
+};
+
+static rondo_status open_cholesky(struct cholesky *c)
+{
+    rondo_status status;
     rondo_shape shape = { .elem_bytes = sizeof(tile), .extent = { TILES, TILES } };
-    if ((status = rondo_buffer_create(
-             runtime, &(rondo_buffer_desc){ .shape = shape, .host = original }, &from)) ||
-        (status = rondo_buffer_create(
-             runtime, &(rondo_buffer_desc){ .shape = shape, .host = factor }, &to)) ||
-        (status =
-             rondo_subgraph_create(runtime, &(rondo_subgraph_desc){ .name = "cholesky" }, &graph)))
+    rondo_buffer_desc from = { .name = "A", .shape = shape, .host = original };
+    rondo_buffer_desc to = { .name = "L", .shape = shape, .host = factor };
+    if ((status = rondo_runtime_open(NULL, &c->runtime)) ||
+        (status = rondo_buffer_create(c->runtime, &from, &c->from)) ||
+        (status = rondo_buffer_create(c->runtime, &to, &c->to)) ||
+        (status = rondo_subgraph_create(c->runtime, NULL, &c->graph)))
         return status;
-    record_cholesky(graph,
-                    rondo_subgraph_slot(graph, &(rondo_slot_desc){ .name = "A", .buffer = from }),
-                    rondo_subgraph_slot(graph, &(rondo_slot_desc){ .name = "L", .buffer = to }));
-    if ((status = rondo_instantiate(graph, NULL, &exec)))
-        return status;
-    return rondo_replay_and_wait(exec, &(rondo_replay_args){ .count = REPLAYS }, -1, result);
+    record_cholesky(
+        c->graph,
+        rondo_subgraph_slot(c->graph, &(rondo_slot_desc){ .name = "A", .buffer = c->from }),
+        rondo_subgraph_slot(c->graph, &(rondo_slot_desc){ .name = "L", .buffer = c->to }));
+    return rondo_instantiate(c->graph, NULL, &c->exec);
+}
+
+/* To destroy {0} is an error without consequences, so this may follow any failure. */
+static void close_cholesky(struct cholesky *c)
+{
+    rondo_exec_destroy(c->exec);
+    rondo_subgraph_destroy(c->graph);
+    rondo_buffer_destroy(c->from);
+    rondo_buffer_destroy(c->to);
+    rondo_runtime_close(c->runtime);
 }
 
 /* A symmetric matrix with a heavy diagonal is positive definite. */
@@ -192,18 +205,17 @@ static double residual(void)
 int main(void)
 {
     make_matrix();
-    rondo_runtime runtime;
-    if (rondo_runtime_open(NULL, &runtime)) {
-        fprintf(stderr, "cholesky: %s\n", rondo_error_message());
-        return 1;
-    }
+    struct cholesky cholesky = { 0 };
     rondo_result result = { 0 };
-    rondo_status status = factorise(runtime, &result);
+    rondo_status status = open_cholesky(&cholesky);
+    if (!status)
+        status = rondo_replay_and_wait(cholesky.exec, &(rondo_replay_args){ .count = REPLAYS }, -1,
+                                       &result);
     if (result.status)
         fprintf(stderr, "cholesky: node %s: %s\n", result.node, result.message);
     else if (status)
         fprintf(stderr, "cholesky: %s\n", rondo_error_message());
-    rondo_runtime_close(runtime);
+    close_cholesky(&cholesky);
     if (status)
         return 1;
 

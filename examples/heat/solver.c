@@ -146,8 +146,14 @@ int solver_open(struct solver *solver, const struct field *initial, uint32_t wor
 
 void solver_close(struct solver *solver)
 {
-    /* Ends the buffers and execs of the runtime too. */
-    if (solver->runtime.id && rondo_runtime_close(solver->runtime))
+    if (!solver->runtime.id)
+        return;
+    /* To destroy {0}, where opening stopped half-way, is an error without consequences. */
+    for (int i = 0; i < 2; i++) {
+        rondo_exec_destroy(solver->exec[i]);
+        rondo_buffer_destroy(solver->grid[i]);
+    }
+    if (rondo_runtime_close(solver->runtime))
         complain();
     solver->runtime.id = 0;
 }

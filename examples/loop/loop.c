@@ -25,49 +25,72 @@ static int relax(rondo_task *self, const void *arg)
     return 0;
 }
 
-/* Records one step, replays it STEPS times, each with its own dt. */
-static rondo_status heat(rondo_runtime runtime, rondo_result *result)
-{
-    rondo_status status;
+struct heat {
+    rondo_runtime runtime;
     rondo_buffer grid[2];
     rondo_subgraph step;
+    rondo_param dt;
     rondo_exec exec;
-    rondo_shape shape = { .elem_bytes = sizeof(double), .extent = { NX, NY } };
-    if ((status = rondo_buffer_create(runtime, &(rondo_buffer_desc){ .shape = shape, .host = a },
-                                      &grid[0])) ||
-        (status = rondo_buffer_create(runtime, &(rondo_buffer_desc){ .shape = shape, .host = b },
-                                      &grid[1])) ||
-        (status = rondo_subgraph_create(runtime, &(rondo_subgraph_desc){ .name = "step" }, &step)))
-        return status;
+};
 
-    /* Step i reads grid i % 2 and writes the other one: two slots over one ring. */
+/* Sixteen nodes, one per tile; a tile reads one element around itself. Step i reads grid i % 2 and
+ * writes the other one: two slots over one ring. The first error of a builder sticks to the
+ * subgraph, so only rondo_instantiate needs a look. */
+static void record(struct heat *heat)
+{
     rondo_slot in = rondo_subgraph_slot(
-        step, &(rondo_slot_desc){ .name = "in", .ring = grid, .ring_count = 2 });
+        heat->step, &(rondo_slot_desc){ .name = "in", .ring = heat->grid, .ring_count = 2 });
     rondo_slot out = rondo_subgraph_slot(
-        step, &(rondo_slot_desc){ .name = "out", .ring = grid, .ring_count = 2, .ring_first = 1 });
-    rondo_param dt = rondo_subgraph_param(step, "dt", sizeof(double), NULL);
+        heat->step,
+        &(rondo_slot_desc){ .name = "out", .ring = heat->grid, .ring_count = 2, .ring_first = 1 });
+    heat->dt = rondo_subgraph_param(heat->step, "dt", sizeof(double), NULL);
+    rondo_record_for(heat->step,
+                     &(rondo_for_desc){
+                         RONDO_TASK(.name = "relax", .fn = relax, RONDO_PARAMS(heat->dt),
+                                    RONDO_ACCESSES(rondo_chunk(in, RONDO_READ, 1, 1),
+                                                   rondo_chunk(out, RONDO_WRITE, 0, 0))),
+                         .range = rondo_box(1, 1, NX - 2, NY - 2),
+                         .chunks = { 4, 4 },
+                     });
+}
 
-    /* Sixteen nodes, one per tile; a tile reads one element around itself. The first error of a
-     * builder sticks to the subgraph, so only rondo_instantiate needs a look. */
-    rondo_record_for(step, &(rondo_for_desc){
-                               RONDO_TASK(.name = "relax", .fn = relax, RONDO_PARAMS(dt),
-                                          RONDO_ACCESSES(rondo_chunk(in, RONDO_READ, 1, 1),
-                                                         rondo_chunk(out, RONDO_WRITE, 0, 0))),
-                               .range = rondo_box(1, 1, NX - 2, NY - 2),
-                               .chunks = { 4, 4 },
-                           });
-    if ((status = rondo_instantiate(step, &(rondo_instantiate_options){ .order = RONDO_PIPELINED },
-                                    &exec)))
+static rondo_status open_heat(struct heat *heat)
+{
+    rondo_status status;
+    rondo_shape shape = { .elem_bytes = sizeof(double), .extent = { NX, NY } };
+    rondo_buffer_desc first = { .shape = shape, .host = a }, second = { .shape = shape, .host = b };
+    rondo_instantiate_options options = { .order = RONDO_PIPELINED };
+    if ((status = rondo_runtime_open(NULL, &heat->runtime)) ||
+        (status = rondo_buffer_create(heat->runtime, &first, &heat->grid[0])) ||
+        (status = rondo_buffer_create(heat->runtime, &second, &heat->grid[1])) ||
+        (status = rondo_subgraph_create(heat->runtime, NULL, &heat->step)))
         return status;
+    record(heat);
+    return rondo_instantiate(heat->step, &options, &heat->exec);
+}
 
+/* The loop: one replay per step, each with its own dt, and one wait at the end. */
+static rondo_status run(struct heat *heat, rondo_result *result)
+{
     for (int t = 0; t < STEPS; t++) {
         double now = dt_of(t);
-        rondo_value value = { .param = dt, .value = &now };
-        if ((status = rondo_replay(exec, &(rondo_replay_args){ .values = &value, .value_count = 1 },
-                                   NULL)))
+        rondo_value value = { .param = heat->dt, .value = &now };
+        rondo_replay_args args = { .values = &value, .value_count = 1 };
+        rondo_status status = rondo_replay(heat->exec, &args, NULL);
+        if (status)
             return status;
     }
-    return rondo_exec_wait(exec, result);
+    return rondo_exec_wait(heat->exec, result);
+}
+
+/* To destroy {0} is an error without consequences, so this may follow any failure. */
+static void close_heat(struct heat *heat)
+{
+    rondo_exec_destroy(heat->exec);
+    rondo_subgraph_destroy(heat->step);
+    rondo_buffer_destroy(heat->grid[0]);
+    rondo_buffer_destroy(heat->grid[1]);
+    rondo_runtime_close(heat->runtime);
 }
 
 static void plain_heat(void)
@@ -87,20 +110,17 @@ int main(void)
         for (int x = 0; x < NX; x++)
             a[y][x] = b[y][x] = plain[0][y][x] = plain[1][y][x] = (x * 7 + y * 13) % 17;
 
-    rondo_runtime runtime;
+    struct heat heat = { 0 };
     rondo_result result = { 0 };
-    rondo_status status = rondo_runtime_open(NULL, &runtime);
-    if (!status) {
-        status = heat(runtime, &result);
-        if (result.status)
-            fprintf(stderr, "loop: replay %llu, node %s: %s\n", (unsigned long long)result.replay,
-                    result.node, result.message);
-        else if (status)
-            fprintf(stderr, "loop: %s\n", rondo_error_message());
-        rondo_runtime_close(runtime); /* ends what is left of the runtime's objects too */
-    } else {
+    rondo_status status = open_heat(&heat);
+    if (!status)
+        status = run(&heat, &result);
+    if (result.status)
+        fprintf(stderr, "loop: replay %llu, node %s: %s\n", (unsigned long long)result.replay,
+                result.node, result.message);
+    else if (status)
         fprintf(stderr, "loop: %s\n", rondo_error_message());
-    }
+    close_heat(&heat);
     if (status)
         return 1;
 
