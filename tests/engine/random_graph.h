@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A random program for the differential tests: memories, buffers, slots, parameters, records and a
+ * script of calls, as plain data made from one seed. random_record.c records it, random_run.c plays
+ * its script on an exec, oracle.c interprets both; the bodies (random_body.c) are common to all. */
+#ifndef TESTS_ENGINE_RANDOM_GRAPH_H
+#define TESTS_ENGINE_RANDOM_GRAPH_H
+
+#include <rondo/rondo.h>
+
+#include <stdatomic.h>
+
+enum {
+    RG_CELLS = 16, /* stamps kept per node: more than any window plus any distance */
+    RG_NODES = 500,
+    RG_MEMORIES = 32,
+    RG_BUFFERS = 48,
+    RG_SLOTS = 24,
+    RG_PARAMS = 24,
+    RG_PARAM_BYTES = 32,
+    RG_ACCESSES = 4,
+    RG_RING = 7,
+    RG_PATCH_BYTES = 32,
+    RG_STEPS = 40
+};
+
+enum rg_profile {
+    RG_INFERRED,  /* edges from accesses, some by hand */
+    RG_BY_HAND,   /* tasks that touch nothing Rondo knows of, ordered by hand */
+    RG_CHECKED,   /* RONDO_EDGES_EXPLICIT: every conflict has its edge */
+    RG_CONCURRENT /* writes only what is bound per replay */
+};
+enum rg_kind { RG_TASK, RG_FENCE, RG_NOTHING, RG_FOR, RG_CALL, RG_COPY, RG_FILL };
+enum rg_slot_kind { RG_FIXED, RG_RINGED, RG_BOUND };
+
+struct rg_rng {
+    uint64_t state;
+};
+uint64_t rg_next(struct rg_rng *rng);
+uint64_t rg_mix(uint64_t x);
+/* Uniform in [0, n), n at least 1. */
+static inline uint32_t rg_below(struct rg_rng *rng, uint64_t n)
+{
+    return (uint32_t)(rg_next(rng) % n);
+}
+static inline int rg_chance(struct rg_rng *rng, uint32_t percent)
+{
+    return rg_below(rng, 100) < percent;
+}
+
+struct rg_buffer {
+    uint32_t memory;
+    size_t offset;
+    rondo_shape shape; /* complete: absent extents 1, pitches filled in */
+};
+
+struct rg_slot {
+    enum rg_slot_kind kind;
+    rondo_shape shape;
+    int dims;
+    uint32_t buffer[RG_RING]; /* the fixed one, the ring, or what may be bound */
+    uint32_t count, first, stride;
+    uint32_t alias; /* its own index, or that of the slot it shares its buffer with */
+};
+
+struct rg_param {
+    uint32_t bytes;
+    int has_initial;
+    int32_t counts; /* record whose copy or fill it sizes, -1: an ordinary one */
+    unsigned char initial[RG_PARAM_BYTES];
+};
+
+struct rg_access {
+    uint32_t slot;
+    uint32_t mode, flags;
+    int16_t halo[3];
+    rondo_region region; /* as recorded */
+};
+
+struct rg_boxes {
+    uint32_t first, count; /* in rg_program.box */
+    rondo_region hull;     /* what rondo_task_view shows */
+};
+
+struct rg_range {
+    uint32_t memory;
+    size_t offset, bytes;
+};
+
+struct rg_record {
+    enum rg_kind kind;
+    uint32_t first_node, node_count;
+    uint32_t access_count;
+    struct rg_access access[RG_ACCESSES]; /* of a copy: from, to; of a fill: to */
+    uint32_t range_count;                 /* fences and calls: what they touch, as raw bytes */
+    struct rg_range range[3];             /* read; the first is written as well */
+    uint32_t param_count, param[3];
+    uint32_t patch_count;
+    rondo_patch patch[3]; /* `param` holds the index */
+    int32_t on;           /* processor to be taken modulo the workers; -1: any */
+    int32_t priority;
+    double cost_ns;
+    uint32_t spin;
+    int has_context;
+    uint32_t fail_every; /* fails in about every n-th replay; 0: never */
+    rondo_region span;   /* RG_FOR */
+    uint32_t chunks[3];
+    int32_t count_param; /* of a copy or fill, -1: none */
+    unsigned char value[16];
+};
+
+struct rg_node {
+    uint32_t record;
+    rondo_region chunk;
+    struct rg_boxes boxes[RG_ACCESSES];
+    uint32_t pred_first, pred_count; /* in rg_program.pred: by hand, expanded */
+};
+
+enum rg_edge_how { RG_AFTER, RG_CARRIED, RG_EDGE };
+struct rg_edge {
+    uint32_t from, to; /* records */
+    uint32_t distance;
+    enum rg_edge_how how;
+};
+
+struct rg_pred {
+    uint32_t node, distance;
+};
+
+enum rg_step_kind {
+    RG_REPLAY,
+    RG_REPLAY_AND_WAIT,
+    RG_WAIT,       /* rondo_exec_wait */
+    RG_EVENT_WAIT, /* of the last replay */
+    RG_SET_PARAM,
+    RG_SET_MODE, /* only where the variant toggles */
+    RG_RESET
+};
+struct rg_step {
+    enum rg_step_kind kind;
+    uint32_t count;          /* replays, 1 at least */
+    uint32_t given, strided; /* bit p: the call gives parameter p, anew for each replay */
+    uint64_t salt;           /* chooses values */
+    uint32_t param;          /* RG_SET_PARAM */
+    uint32_t mode;           /* RG_SET_MODE */
+    uint8_t bind[RG_SLOTS];
+};
+
+struct rg_program {
+    uint64_t seed;
+    enum rg_profile profile;
+    uint32_t memory_count, buffer_count, slot_count, param_count, record_count, node_count;
+    size_t memory_bytes[RG_MEMORIES];
+    struct rg_buffer buffer[RG_BUFFERS];
+    struct rg_slot slot[RG_SLOTS];
+    struct rg_param param[RG_PARAMS];
+    struct rg_record *record; /* RG_NODES */
+    struct rg_node *node;     /* RG_NODES */
+    rondo_region *box;
+    uint32_t box_count, box_capacity;
+    struct rg_edge *edge;
+    uint32_t edge_count, edge_capacity;
+    struct rg_pred *pred;
+    uint32_t pred_count;
+    uint32_t *order; /* an order of the nodes that all edges agree with */
+    uint32_t window, tracks, on_failure;
+    int fails; /* some task may fail */
+    uint32_t step_count;
+    struct rg_step step[RG_STEPS];
+};
+
+/* Never NULL: aborts without memory. */
+struct rg_program *rg_program_new(uint64_t seed);
+void rg_program_free(struct rg_program *p);
+
+/* random_region.c: the boxes an access of a node covers, appended to p->box. */
+void rg_boxes_of(struct rg_program *p, const struct rg_access *access, const rondo_region *chunk,
+                 struct rg_boxes *boxes);
+int rg_dims(const rondo_shape *shape);
+rondo_shape rg_shape_complete(rondo_shape shape);
+size_t rg_shape_span(const rondo_shape *shape); /* of a complete shape, in bytes */
+/* The part of `span` that chunk number `index` is, dimension 0 fastest. */
+rondo_region rg_chunk_of(const rondo_region *span, const uint32_t chunks[3], uint32_t index);
+
+/* random_script.c */
+void rg_script_make(struct rg_program *p, struct rg_rng *rng);
+/* What a step with this salt gives parameter `param` in the call's replay `index`. */
+void rg_param_value(const struct rg_program *p, uint32_t param, uint64_t salt, uint64_t index,
+                    unsigned char *value);
+/* Which of a slot's buffers a step binds. Under RG_CONCURRENT each track has its own. */
+uint32_t rg_binding(const struct rg_program *p, const struct rg_step *step, uint32_t slot,
+                    uint64_t replay);
+
+/* ---- one execution of a program */
+
+/* A node's stamp. Plain memory: only the edges by hand order its readers and writers, so that a
+ * missing wait shows as a wrong value, and to ThreadSanitizer as a race. */
+struct rg_cell {
+    uint64_t replay; /* number + 1; 0: not yet */
+    uint64_t value;
+};
+
+struct rg_run {
+    const struct rg_program *program;
+    unsigned char *memory[RG_MEMORIES];
+    struct rg_cell *cell; /* node * RG_CELLS + replay % RG_CELLS */
+    atomic_ullong *runs;  /* by node: executions */
+    uint64_t *calls;      /* by record: executions of RG_CALL */
+    uint32_t workers;     /* 0: the oracle */
+    int cells_exact;      /* every node runs in every replay, so a cell's old stamp is known */
+    atomic_int failed;    /* a body found something wrong */
+    char what[256];       /* the first such thing */
+};
+struct rg_run *rg_run_new(const struct rg_program *p, uint32_t workers);
+void rg_run_free(struct rg_run *run);
+/* Keeps the first message. Returns 0. */
+int rg_run_wrong(struct rg_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* What a task's arg_bytes hold. */
+struct rg_arg {
+    struct rg_run *run;
+    uint32_t record, zero;
+    unsigned char patched[RG_PATCH_BYTES];
+};
+/* What a node computes from and into. */
+struct rg_frame {
+    uint64_t replay;
+    unsigned char *base[RG_ACCESSES];
+    const unsigned char *param[3];
+    const unsigned char *patched;
+};
+/* random_body.c: what node `node` does; nonzero where it is to fail. */
+int rg_body(struct rg_run *run, uint32_t node, const struct rg_frame *frame);
+int rg_fails(const struct rg_program *p, uint32_t node, uint64_t replay);
+void rg_call_body(struct rg_run *run, uint32_t record);
+
+/* ---- recording (random_record.c) */
+
+struct rg_call_context {
+    struct rg_run *run;
+    uint32_t record;
+};
+struct rg_recorded {
+    rondo_subgraph subgraph;
+    rondo_buffer buffer[RG_BUFFERS];
+    rondo_slot slot[RG_SLOTS];
+    rondo_param param[RG_PARAMS];
+    rondo_node *node; /* by record */
+    struct rg_call_context *context;
+};
+extern atomic_ullong rg_contexts_made, rg_contexts_released;
+/* 0, or what went wrong is in run->what. */
+int rg_record(struct rg_run *run, rondo_runtime runtime, struct rg_recorded *recorded);
+void rg_recorded_free(struct rg_recorded *recorded); /* ends subgraph and buffers too */
+
+/* ---- running (random_run.c) */
+
+struct rg_variant {
+    const char *name;
+    uint32_t mode, order;
+    int toggles; /* RG_SET_MODE steps are performed */
+};
+/* What the oracle says of the script. */
+struct rg_expected;
+/* 0, or what went wrong is in run->what. */
+int rg_play(struct rg_run *run, rondo_runtime runtime, const struct rg_variant *variant,
+            const struct rg_expected *expected);
+
+#endif

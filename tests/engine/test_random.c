@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Random programs: what every executor leaves in memory is, byte for byte, what a sequential oracle
+ * does. RONDO_TEST_GRAPHS says how many, RONDO_TEST_SEED where to begin: program k has seed
+ * RONDO_TEST_SEED + k, so that one is reproduced alone by its seed and RONDO_TEST_GRAPHS=1. */
+#include "tests/engine/engine_util.h"
+#include "tests/engine/oracle.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+static const struct rg_variant variants[] = {
+    { "interpreted", RONDO_INTERPRETED, RONDO_SERIAL, 0 },
+    { "compiled serial", RONDO_COMPILED, RONDO_SERIAL, 0 },
+    { "compiled pipelined", RONDO_COMPILED, RONDO_PIPELINED, 0 },
+    { "toggling serial", RONDO_AUTO, RONDO_SERIAL, 1 },
+    { "toggling pipelined", RONDO_AUTO, RONDO_PIPELINED, 1 },
+    { "compiled concurrent", RONDO_COMPILED, RONDO_CONCURRENT, 0 },
+    { "interpreted concurrent", RONDO_INTERPRETED, RONDO_CONCURRENT, 0 },
+    { "toggling concurrent", RONDO_AUTO, RONDO_CONCURRENT, 1 },
+};
+enum { VARIANTS = sizeof variants / sizeof *variants, WORKERS = 4 };
+
+/* Only serial order says exactly what ran before a failure. */
+static int applies(const struct rg_program *p, const struct rg_variant *v)
+{
+    if (v->order == RONDO_CONCURRENT)
+        return p->profile == RG_CONCURRENT;
+    return v->order == RONDO_SERIAL || !p->fails;
+}
+
+struct totals {
+    uint64_t programs, executions, nodes, replays, failing, by_variant[VARIANTS];
+};
+
+static int run_program(uint64_t seed, const rondo_runtime runtimes[WORKERS], struct totals *t)
+{
+    struct rg_program *p = rg_program_new(seed);
+    struct rg_expected *expected = rg_oracle_run(p);
+    int wrong = atomic_load(&expected->run->failed);
+    if (wrong)
+        fprintf(stderr, "seed %llu: the oracle itself: %s\n", (unsigned long long)seed,
+                expected->run->what);
+    for (uint32_t v = 0; v < VARIANTS && !wrong; v++) {
+        if (!applies(p, &variants[v]))
+            continue;
+        uint32_t workers = 1 + (uint32_t)(rg_mix(seed ^ v) % WORKERS);
+        struct rg_run *run = rg_run_new(p, workers);
+        et_alarm(60, "stuck: RONDO_TEST_SEED=%llu RONDO_TEST_GRAPHS=1, %s, %u workers\n",
+                 (unsigned long long)seed, variants[v].name, workers);
+        wrong = rg_play(run, runtimes[workers - 1], &variants[v], expected);
+        if (wrong)
+            fprintf(stderr,
+                    "RONDO_TEST_SEED=%llu RONDO_TEST_GRAPHS=1: profile %d, %u nodes, window %u, "
+                    "%s, %u workers: %s\n",
+                    (unsigned long long)seed, p->profile, p->node_count, p->window,
+                    variants[v].name, workers, run->what);
+        rg_run_free(run);
+        t->executions++;
+        t->by_variant[v]++;
+        t->replays += expected->replays;
+        t->nodes += expected->replays * p->node_count;
+    }
+    t->programs++;
+    t->failing += expected->replays_run < expected->replays;
+    rg_expected_free(expected);
+    rg_program_free(p);
+    return wrong;
+}
+
+Test(engine_random, every_executor_does_what_the_oracle_does, .timeout = 3600)
+{
+    uint64_t first = et_number("RONDO_TEST_SEED", 1), wrong = 0;
+    uint64_t programs = et_scaled(et_number("RONDO_TEST_GRAPHS", 5000), 1);
+    rondo_runtime runtimes[WORKERS];
+    struct totals t = { 0 };
+    for (uint32_t w = 0; w < WORKERS; w++)
+        runtimes[w] = et_runtime(w + 1);
+    for (uint64_t k = 0; k < programs && wrong < 5; k++)
+        wrong += run_program(first + k, runtimes, &t) != 0;
+    et_alarm(60, "stuck while closing\n");
+    for (uint32_t w = 0; w < WORKERS; w++) {
+        const char *left = et_close_clean(runtimes[w]);
+        cr_expect(!left, "%u workers: %s", w + 1, left ? left : "");
+    }
+    et_alarm(0, " ");
+    printf("%llu programs (%llu with cancelled replays), %llu executions, %llu replays, "
+           "%llu node runs, %llu contexts\n",
+           (unsigned long long)t.programs, (unsigned long long)t.failing,
+           (unsigned long long)t.executions, (unsigned long long)t.replays,
+           (unsigned long long)t.nodes, atomic_load(&rg_contexts_released));
+    cr_assert_eq(wrong, 0, "%llu programs differ, see above", (unsigned long long)wrong);
+    cr_assert_eq(atomic_load(&rg_contexts_made), atomic_load(&rg_contexts_released));
+    for (uint32_t v = 0; v < VARIANTS && programs >= 500; v++)
+        cr_assert(t.by_variant[v] > 0, "nothing ran %s", variants[v].name);
+}
