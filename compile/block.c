@@ -110,6 +110,7 @@ rondo_status rd_block_place(struct rd_pass *p, const struct rd_levels *levels, u
     struct rd_scratch temporary = rd_scratch_part(&p->scratch);
     struct blocks b = { .p = p, .count = count, .carry = carry, .processor = processor };
     rondo_status s = RONDO_OK;
+    RD_ASSERT(count > 0);
     b.load = rd_scratch_zeroed(&temporary, count, sizeof *b.load);
     b.room = rd_scratch_array(&temporary, count, sizeof *b.room);
     if (!b.load || !b.room)

@@ -83,7 +83,8 @@ int rd_order_even(const struct rd_pass *p);
 
 /* place.c */
 rondo_status rd_place(struct rd_pass *p, struct rd_placement *placement);
-/* block.c, heft.c: two ways to place the nodes that are not bound on processors 0 to count - 1.
+/* block.c, heft.c: two ways to place the nodes that are not bound on processors 0 to count - 1,
+ * count at least 1.
  */
 struct rd_levels {
     uint32_t count;
