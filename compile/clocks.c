@@ -95,7 +95,7 @@ static int keep_snapshot(struct clocks *c, uint32_t v, uint32_t lane)
 {
     if (c->current[lane] == NONE && !take_snapshot(c, lane))
         return 0;
-    snapshot(c, c->current[lane])[0] += c->w->asked[v];
+    snapshot(c, c->current[lane])[0] += c->w->p->crossing_out[v];
     *kept_at(c, v, c->copy) = c->current[lane];
     c->total += c->sum[lane];
     return 1;
@@ -204,7 +204,7 @@ static rondo_status sweep(struct clocks *c)
                 return s;
             stop_asking(c);
         }
-        if (c->w->asked[v] && !keep_snapshot(c, v, lane))
+        if (c->w->p->crossing_out[v] && !keep_snapshot(c, v, lane))
             return rd_pass_memory();
     }
     return RONDO_OK;
@@ -239,7 +239,7 @@ static int settled(struct clocks *c)
             same = was ? is == was + c->w->plan->lane[z].length : !is;
         }
     c->repeats = same ? c->repeats + 1 : 0;
-    if (c->repeats >= c->w->distance)
+    if (c->repeats >= c->w->p->crossing_distance)
         return 1;
     return (c->copy + 2ull) * edges > sweep_budget;
 }
@@ -301,15 +301,15 @@ static int prepare(struct clocks *c, struct rd_scratch *s)
     c->base = rd_scratch_array(s, lanes, sizeof *c->base);
     c->sum = rd_scratch_zeroed(s, lanes, sizeof *c->sum);
     c->current = rd_scratch_array(s, lanes, sizeof *c->current);
-    c->cross = rd_scratch_array(s, c->w->most_edges, sizeof *c->cross);
+    c->cross = rd_scratch_array(s, c->w->p->most_preds, sizeof *c->cross);
     if (!c->now || !c->exit || !c->base || !c->sum || !c->current || !c->cross)
         return 0;
     c->pool_free = NONE;
     for (uint32_t z = 0; z < lanes; z++) {
         c->current[z] = NONE;
-        c->base[z] = (uint64_t)c->w->distance * c->w->plan->lane[z].length;
+        c->base[z] = (uint64_t)c->w->p->crossing_distance * c->w->plan->lane[z].length;
     }
-    if (c->w->distance)
+    if (c->w->p->crossing_distance)
         return prepare_rings(c, s);
     c->kept = rd_scratch_array(s, n, sizeof *c->kept);
     return c->kept != NULL;

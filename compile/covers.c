@@ -39,9 +39,9 @@ static uint64_t value_of(const struct covers *c, uint32_t from, uint32_t distanc
     uint32_t b = c->w->lane_of_node[from];
     const struct rd_plan_lane *l = &c->w->plan->lane[b];
     *peer = b;
-    if (distance > c->copy + c->w->distance)
+    if (distance > c->copy + c->w->p->crossing_distance)
         return 0;
-    return (uint64_t)(c->copy + c->w->distance - distance) * l->length +
+    return (uint64_t)(c->copy + c->w->p->crossing_distance - distance) * l->length +
            rd_waits_position(c->w, from) + 1;
 }
 
@@ -120,7 +120,7 @@ static rondo_status walk(struct covers *c, int keep)
 static rondo_status walk_lanes(struct covers *c)
 {
     for (c->lane = 0; c->lane < c->w->plan->lanes; c->lane++) {
-        uint32_t copies = c->w->distance ? 2 : 1;
+        uint32_t copies = c->w->p->crossing_distance ? 2 : 1;
         for (c->copy = 0; c->copy < copies; c->copy++) {
             rondo_status s = walk(c, c->copy + 1 == copies);
             if (s)

@@ -67,8 +67,6 @@ static rondo_status lay_out(const struct rd_pass *p, const uint32_t *length,
 static void fill(const struct rd_pass *p, const struct rd_placement *placement,
                  const uint16_t *lane_of_node, uint32_t *next, struct rd_plan *plan)
 {
-    const struct rd_graph *g = p->graph;
-    uint32_t at = 0;
     for (uint32_t i = 0; i < plan->lanes; i++)
         next[i] = plan->lane[i].first;
     for (uint32_t i = 0; i < p->nodes; i++) {
@@ -77,13 +75,28 @@ static void fill(const struct rd_pass *p, const struct rd_placement *placement,
         plan->op[op] = (struct rd_op){ .node = v };
         plan->op_of_node[v] = op;
     }
+}
+
+/* The predecessors' bad bits, and what crosses between lanes. */
+static void look_at_edges(struct rd_pass *p, const uint16_t *lane_of_node, struct rd_plan *plan)
+{
+    const struct rd_graph *g = p->graph;
+    uint32_t at = 0;
     for (uint32_t v = 0; v < p->nodes; v++) {
+        uint32_t lane = lane_of_node[v], preds = g->first[v + 1] - g->first[v];
         plan->pred_first[v] = at;
+        p->most_preds = preds > p->most_preds ? preds : p->most_preds;
         for (uint32_t e = g->first[v]; e < g->first[v + 1]; e++) {
-            uint32_t u = g->pred[e].from;
+            uint32_t u = g->pred[e].from, crosses = lane_of_node[u] != lane;
             const struct rd_plan_lane *l = &plan->lane[lane_of_node[u]];
             if (!g->pred[e].distance)
                 plan->pred[at++] = l->bit_first + (plan->op_of_node[u] - l->first);
+            if (!p->crossing_out)
+                continue;
+            p->crossing_out[u] += crosses; /* no branch: it would go either way half of the time */
+            p->crossing += crosses;
+            if (crosses * g->pred[e].distance > p->crossing_distance)
+                p->crossing_distance = g->pred[e].distance;
         }
     }
     plan->pred_first[p->nodes] = at;
@@ -101,6 +114,11 @@ rondo_status rd_lanes(struct rd_pass *p, const struct rd_placement *placement,
     if (!length || !lane_of || !of_node)
         return rd_pass_memory();
     lanes = number_lanes(p, placement->processor, length, lane_of);
+    if (lanes > 1) {
+        p->crossing_out = rd_scratch_zeroed(s, p->nodes, sizeof *p->crossing_out);
+        if (!p->crossing_out)
+            return rd_pass_memory();
+    }
     for (uint32_t v = 0; v < p->nodes; v++)
         of_node[v] = lane_of[placement->processor[v]];
     status = allocate(p, lanes, &made);
@@ -109,6 +127,7 @@ rondo_status rd_lanes(struct rd_pass *p, const struct rd_placement *placement,
     if (status)
         goto free_plan;
     fill(p, placement, of_node, length, made);
+    look_at_edges(p, of_node, made);
     made->makespan_ns = placement->time_ns;
     *plan = made;
     *lane_of_node = of_node;

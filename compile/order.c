@@ -5,7 +5,17 @@
 
 #include <string.h>
 
-/* Counts edges; tells whether every edge within a replay goes from a lower to a higher id. */
+/* succ_first[u + 2] counts u's successors, then [u + 1] is where its next goes, then its end. */
+static void count_successors(struct rd_pass *p)
+{
+    const struct rd_graph *g = p->graph;
+    for (uint32_t v = 0; v < p->nodes; v++)
+        for (uint32_t e = g->first[v]; e < g->first[v + 1]; e++)
+            p->succ_first[g->pred[e].from + 2] += !g->pred[e].distance;
+}
+
+/* Counts edges, and successors if there is room for them; tells whether every edge within a replay
+ * goes from a lower to a higher id. */
 static int scan(struct rd_pass *p)
 {
     const struct rd_graph *g = p->graph;
@@ -17,6 +27,8 @@ static int scan(struct rd_pass *p)
                 continue;
             ids &= g->pred[e].from < v;
             count++;
+            if (p->succ_first)
+                p->succ_first[g->pred[e].from + 2]++;
         }
         p->pred_count[v] = count;
         p->edges += count;
@@ -26,29 +38,33 @@ static int scan(struct rd_pass *p)
     return ids;
 }
 
+static rondo_status make_room(struct rd_pass *p)
+{
+    p->succ_first = rd_scratch_zeroed(&p->scratch, (size_t)p->nodes + 2, sizeof *p->succ_first);
+    return p->succ_first ? RONDO_OK : rd_pass_memory();
+}
+
 rondo_status rd_order_successors(struct rd_pass *p)
 {
     const struct rd_graph *g = p->graph;
     uint32_t *first;
     if (p->succ)
         return RONDO_OK;
-    first = rd_scratch_zeroed(&p->scratch, (size_t)p->nodes + 2, sizeof *first);
+    if (!p->succ_first) {
+        if (make_room(p))
+            return RONDO_ERR_MEMORY;
+        count_successors(p);
+    }
     p->succ = rd_scratch_array(&p->scratch, p->edges, sizeof *p->succ);
-    if (!first || !p->succ)
+    if (!p->succ)
         return rd_pass_memory();
-    /* first[u + 2] counts, then first[u + 1] is where u's next goes, then first[u + 1] is its end.
-     */
-    for (uint32_t v = 0; v < p->nodes; v++)
-        for (uint32_t e = g->first[v]; e < g->first[v + 1]; e++)
-            if (!g->pred[e].distance)
-                first[g->pred[e].from + 2]++;
+    first = p->succ_first;
     for (uint32_t v = 0; v < p->nodes; v++)
         first[v + 2] += first[v + 1];
     for (uint32_t v = 0; v < p->nodes; v++)
         for (uint32_t e = g->first[v]; e < g->first[v + 1]; e++)
             if (!g->pred[e].distance)
                 p->succ[first[g->pred[e].from + 1]++] = v;
-    p->succ_first = first;
     return RONDO_OK;
 }
 
@@ -86,6 +102,8 @@ rondo_status rd_order(struct rd_pass *p)
     p->pred_count = rd_scratch_array(&p->scratch, p->nodes, sizeof *p->pred_count);
     if (!p->pred_count)
         return rd_pass_memory();
+    if (p->in->processors > 1 && make_room(p)) /* they will be asked for */
+        return RONDO_ERR_MEMORY;
     return scan(p) ? RONDO_OK : sort_topologically(p);
 }
 

@@ -30,8 +30,14 @@ struct rd_pass {
     uint64_t carried_edges;
     uint32_t *topo;       /* a topological order; NULL: the ids are one */
     uint32_t *pred_count; /* predecessors within a replay */
-    uint32_t *succ_first; /* successors within a replay, by node; NULL until asked for */
-    uint32_t *succ;       /* ascending */
+    uint32_t *succ_first; /* successors within a replay, by node; valid once succ is there */
+    uint32_t *succ;       /* ascending; NULL until asked for */
+
+    /* lanes: edges between them, carried ones included */
+    uint64_t crossing;
+    uint32_t crossing_distance; /* their largest */
+    uint32_t *crossing_out;     /* by producer; NULL with one lane */
+    uint32_t most_preds;        /* of a node, carried ones included */
 };
 
 /* A placement and how it plays. */

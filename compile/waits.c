@@ -30,29 +30,6 @@ rondo_status rd_waits_keep(struct rd_waits *w, uint32_t op, const struct rd_need
     return RONDO_OK;
 }
 
-/* Counts the edges between lanes, in all and by producer, and finds their largest distance. */
-static rondo_status look_at_edges(struct rd_waits *w)
-{
-    const struct rd_graph *g = w->p->graph;
-    w->asked = rd_scratch_zeroed(&w->p->scratch, w->p->nodes, sizeof *w->asked);
-    if (!w->asked)
-        return rd_pass_memory();
-    for (uint32_t v = 0; v < w->p->nodes; v++) {
-        uint32_t lane = w->lane_of_node[v];
-        if (g->first[v + 1] - g->first[v] > w->most_edges)
-            w->most_edges = g->first[v + 1] - g->first[v];
-        for (uint32_t e = g->first[v]; e < g->first[v + 1]; e++) {
-            uint32_t crosses = w->lane_of_node[g->pred[e].from] != lane;
-            uint32_t distance = crosses * g->pred[e].distance;
-            w->asked[g->pred[e].from] += crosses;
-            w->crossing += crosses;
-            if (distance > w->distance)
-                w->distance = distance;
-        }
-    }
-    return RONDO_OK;
-}
-
 static rondo_status set_positions(struct rd_waits *w)
 {
     uint32_t *position = rd_scratch_array(&w->p->scratch, w->p->nodes, sizeof *position);
@@ -114,11 +91,9 @@ rondo_status rd_waits(struct rd_pass *p, const uint32_t *order, const uint16_t *
 {
     struct rd_waits w = { .p = p, .plan = plan, .order = order, .lane_of_node = lane_of_node };
     rondo_status s = RONDO_OK;
-    if (plan->lanes > 1)
-        s = look_at_edges(&w);
-    if (s || !w.crossing) {
+    if (!p->crossing) {
         all_sinks(plan);
-        return s;
+        return RONDO_OK;
     }
     if (plan->lanes > 2)
         s = set_positions(&w);

@@ -20,16 +20,12 @@ struct rd_waits {
     const uint32_t *order; /* NULL: ids */
     const uint16_t *lane_of_node;
     uint32_t *position;         /* in the global order, by node; NULL with two lanes */
-    uint32_t distance;          /* largest of an edge between lanes */
-    uint32_t *asked;            /* by node: edges to other lanes */
-    uint32_t most_edges;        /* to one node */
-    uint64_t crossing;          /* edges between lanes, carried ones included */
     struct rd_further *further; /* in the order found: of one lane in op order */
     size_t further_count, further_capacity;
 };
 
-/* A dependence on another lane, in counts of ops since replay -(distance + 1) ended: the peer must
- * have reached `value`. */
+/* A dependence on another lane, in counts of ops since replay -(crossing_distance + 1) ended: the
+ * peer must have reached `value`. */
 struct rd_need {
     uint64_t value;
     uint32_t edge; /* in graph->pred */
