@@ -11,8 +11,6 @@
 #include "compile/passes.h"
 #include "compile/ready.h"
 
-#include <string.h>
-
 #define NONE UINT32_MAX
 
 struct end {
@@ -28,14 +26,20 @@ struct processor {
     uint8_t busy, touched;
 };
 
+struct node {
+    uint32_t left;  /* results it still waits for */
+    uint32_t place; /* in `sorted` */
+    uint32_t on;    /* its processor */
+};
+
 struct timeline {
     struct rd_pass *p;
     const uint16_t *on;
+    struct node *node; /* what a result touches lies together */
     uint32_t processors;
     struct processor *proc;
-    uint32_t *sorted, *place; /* nodes by {processor, priority, rank, id}, and where each is */
-    uint32_t *left;           /* results a node still waits for */
-    struct rd_ready ready;    /* of places */
+    uint32_t *sorted;      /* nodes by {processor, priority, rank, id} */
+    struct rd_ready ready; /* of places */
     struct end *heap;
     uint32_t ends;
     uint32_t *sent; /* queue of nodes whose results are on their way */
@@ -90,16 +94,20 @@ static void touch(struct timeline *t, uint32_t processor)
     t->touched[t->touched_count++] = processor;
 }
 
-static void result(struct timeline *t, uint32_t v)
+static void add_ready(struct timeline *t, const struct node *node)
 {
-    struct processor *q = &t->proc[t->on[v]];
-    if (--t->left[v])
-        return;
-    rd_ready_add(&t->ready, t->place[v]);
-    if (t->place[v] < q->from)
-        q->from = t->place[v];
+    struct processor *q = &t->proc[node->on];
+    rd_ready_add(&t->ready, node->place);
+    if (node->place < q->from)
+        q->from = node->place;
     q->ready++;
-    touch(t, t->on[v]);
+    touch(t, node->on);
+}
+
+static void result(struct timeline *t, struct node *node)
+{
+    if (--node->left == 0)
+        add_ready(t, node);
 }
 
 /* A processor is free again: results for itself at once, for others sent. */
@@ -118,8 +126,8 @@ static void end_op(struct timeline *t, uint32_t processor)
     if (back > t->last)
         t->last = back;
     for (uint32_t k = t->p->succ_first[u]; k < t->p->succ_first[u + 1]; k++) {
-        uint32_t v = t->p->succ[k];
-        if (t->on[v] == processor)
+        struct node *v = &t->node[t->p->succ[k]];
+        if (v->on == processor)
             result(t, v);
         else
             sends = 1;
@@ -132,9 +140,10 @@ static void end_op(struct timeline *t, uint32_t processor)
 
 static void arrive(struct timeline *t, uint32_t u)
 {
+    uint32_t processor = t->node[u].on;
     for (uint32_t k = t->p->succ_first[u]; k < t->p->succ_first[u + 1]; k++)
-        if (t->on[t->p->succ[k]] != t->on[u])
-            result(t, t->p->succ[k]);
+        if (t->node[t->p->succ[k]].on != processor)
+            result(t, &t->node[t->p->succ[k]]);
 }
 
 static void start_ops(struct timeline *t)
@@ -193,15 +202,16 @@ static void sort_by_processor(struct timeline *t, const struct rd_keyed *sorted)
         first += t->proc[i].length;
     }
     for (uint32_t i = 0; i < n; i++) {
-        struct processor *q = &t->proc[t->on[sorted[i].node]];
-        t->place[sorted[i].node] = q->from;
-        t->sorted[q->from++] = sorted[i].node;
+        uint32_t v = sorted[i].node;
+        struct processor *q = &t->proc[t->on[v]];
+        t->node[v] = (struct node){ t->p->pred_count[v], q->from, t->on[v] };
+        t->sorted[q->from++] = v;
     }
     for (uint32_t i = 0; i < t->processors; i++)
         t->proc[i].from = t->proc[i].first + t->proc[i].length;
 }
 
-/* Fills sorted[] and place[], and each processor's part. */
+/* Fills sorted[] and node[], and each processor's part. */
 static rondo_status sort_nodes(struct timeline *t)
 {
     struct rd_pass *p = t->p;
@@ -230,21 +240,19 @@ static rondo_status prepare(struct timeline *t)
     t->heap = rd_scratch_array(s, t->processors, sizeof *t->heap);
     t->touched = rd_scratch_array(s, t->processors, sizeof *t->touched);
     t->sorted = rd_scratch_array(s, n, sizeof *t->sorted);
-    t->place = rd_scratch_array(s, n, sizeof *t->place);
-    if (!t->proc || !t->heap || !t->touched || !t->sorted || !t->place ||
+    t->node = rd_scratch_array(s, n, sizeof *t->node);
+    if (!t->proc || !t->heap || !t->touched || !t->sorted || !t->node ||
         !rd_ready_init(&t->ready, s, n))
         return rd_pass_memory();
     status = sort_nodes(t);
     if (status)
         return status;
-    t->left = rd_scratch_array(s, n, sizeof *t->left);
     t->sent = rd_scratch_array(s, n, sizeof *t->sent);
     t->arrival = rd_scratch_array(s, n, sizeof *t->arrival);
     if (p->carried_edges)
         t->start = rd_scratch_array(s, n, sizeof *t->start);
-    if (!t->left || !t->sent || !t->arrival || (p->carried_edges && !t->start))
+    if (!t->sent || !t->arrival || (p->carried_edges && !t->start))
         return rd_pass_memory();
-    memcpy(t->left, p->pred_count, n * sizeof *t->left);
     return RONDO_OK;
 }
 
@@ -252,23 +260,16 @@ static rondo_status prepare(struct timeline *t)
  * begins where its caller is, processor 0, and reaches the others a hand-over later. */
 static void begin(struct timeline *t)
 {
-    for (uint32_t v = 0; v < t->p->nodes; v++)
-        if (!t->left[v]) {
-            struct processor *q = &t->proc[t->on[v]];
-            rd_ready_add(&t->ready, t->place[v]);
-            if (t->place[v] < q->from)
-                q->from = t->place[v];
-            q->ready++;
-        }
     for (uint32_t i = 0; i < t->processors; i++) {
         t->proc[i].running = NONE;
         if (i && t->proc[i].length && !t->p->carried_edges) {
             t->proc[i].busy = 1;
             heap_push(t, (struct end){ t->p->handover_ns, i });
-        } else {
-            touch(t, i);
         }
     }
+    for (uint32_t v = 0; v < t->p->nodes; v++)
+        if (!t->node[v].left)
+            add_ready(t, &t->node[v]);
 }
 
 /* From one replay to the next: no lane may start again before it ended, no carried input come too
