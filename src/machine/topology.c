@@ -58,6 +58,50 @@ static void mask_text(const struct mask *m, char *text, size_t bytes)
     }
 }
 
+/* ---- the machine */
+
+static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
+/* Set once, kept until the process ends: loading takes milliseconds, and threads may be binding
+ * themselves at any time. */
+static rd_atomic(hwloc_topology_t) topology;
+
+static int load(hwloc_topology_t *loaded)
+{
+    hwloc_topology_t t;
+    if (hwloc_topology_init(&t))
+        return 0;
+    /* hwloc's x86 component would move the calling thread from CPU to CPU; Linux tells as much. */
+    hwloc_topology_set_components(t, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
+    /* Of all kinds only these are asked for; CPUs and memory are always there. */
+    hwloc_topology_set_all_types_filter(t, HWLOC_TYPE_FILTER_KEEP_NONE);
+    hwloc_topology_set_type_filter(t, HWLOC_OBJ_PACKAGE, HWLOC_TYPE_FILTER_KEEP_ALL);
+    hwloc_topology_set_type_filter(t, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL);
+    if (hwloc_topology_load(t)) {
+        hwloc_topology_destroy(t);
+        return 0;
+    }
+    *loaded = t;
+    return 1;
+}
+
+static rondo_status get_topology(hwloc_topology_t *out)
+{
+    rondo_status status = RONDO_OK;
+    hwloc_topology_t t = rd_load_acquire(&topology); /* pairs with the release below */
+    if (!t) {
+        pthread_mutex_lock(&loading);
+        t = rd_load_relaxed(&topology); /* written under the lock */
+        if (!t && load(&t))
+            rd_store_release(&topology, t); /* what was loaded before where it is */
+        else if (!t)
+            status =
+                rd_error(RONDO_ERR_SYSTEM, "hwloc cannot read the machine: %s", strerror(errno));
+        pthread_mutex_unlock(&loading);
+    }
+    *out = t;
+    return status;
+}
+
 /* ---- lists */
 
 struct reader {
@@ -160,11 +204,16 @@ rondo_status rd_cpus_parse(struct rd_allocator *a, const char *what, const char 
 {
     rondo_status (*const read)(struct reader *) = list ? read_list : read_mask;
     struct reader r = { .what = what, .list = list };
+    hwloc_topology_t t;
     rondo_status status = mask_read(what, &r.mask);
-    if (status)
-        return status;
     /* Once to check and count, once to fill: nothing has to be taken back. */
-    status = read(&r);
+    if (!status)
+        status = read(&r);
+    /* A list is read to bind threads to it. Loaded here, the topology is loaded by the thread that
+     * opens a runtime and not by its workers: a failure has someone to tell, and the libraries that
+     * hwloc's plugins bring along are initialised where they are torn down. */
+    if (!status)
+        status = get_topology(&t);
     if (status)
         return status;
     r.cpu = rd_alloc_array(a, r.count, sizeof *r.cpu);
@@ -194,47 +243,7 @@ uint32_t rd_cpus_allowed(void)
     return r.count ? r.count : 1;
 }
 
-/* ---- the machine */
-
-static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
-/* Set once, kept until the process ends: loading takes milliseconds, and threads may be binding
- * themselves at any time. */
-static rd_atomic(hwloc_topology_t) topology;
-
-static int load(hwloc_topology_t *loaded)
-{
-    hwloc_topology_t t;
-    if (hwloc_topology_init(&t))
-        return 0;
-    /* Of all kinds only these are asked for; CPUs and memory are always there. */
-    hwloc_topology_set_all_types_filter(t, HWLOC_TYPE_FILTER_KEEP_NONE);
-    hwloc_topology_set_type_filter(t, HWLOC_OBJ_PACKAGE, HWLOC_TYPE_FILTER_KEEP_ALL);
-    hwloc_topology_set_type_filter(t, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL);
-    if (hwloc_topology_load(t)) {
-        hwloc_topology_destroy(t);
-        return 0;
-    }
-    *loaded = t;
-    return 1;
-}
-
-static rondo_status get_topology(hwloc_topology_t *out)
-{
-    rondo_status status = RONDO_OK;
-    hwloc_topology_t t = rd_load_acquire(&topology); /* pairs with the release below */
-    if (!t) {
-        pthread_mutex_lock(&loading);
-        t = rd_load_relaxed(&topology); /* written under the lock */
-        if (!t && load(&t))
-            rd_store_release(&topology, t); /* what was loaded before where it is */
-        else if (!t)
-            status =
-                rd_error(RONDO_ERR_SYSTEM, "hwloc cannot read the machine: %s", strerror(errno));
-        pthread_mutex_unlock(&loading);
-    }
-    *out = t;
-    return status;
-}
+/* ---- binding, and the machine in numbers */
 
 rondo_status rd_thread_bind(const uint32_t *cpu, uint32_t count)
 {

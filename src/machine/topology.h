@@ -16,8 +16,8 @@ struct rd_cpus {
 
 /* Reads a list such as "2-5,8,8"; NULL: the calling thread's affinity mask in ascending order.
  * INVALID naming `what`, the text and the character (from 1): an empty list, bad syntax, a reversed
- * range, a number outside the affinity mask, more than 4,096 entries. *out is ended by
- * rd_cpus_free. */
+ * range, a number outside the affinity mask, more than 4,096 entries. SYSTEM: the mask or the
+ * machine cannot be read; the first call of the process reads it. *out is ended by rd_cpus_free. */
 rondo_status rd_cpus_parse(struct rd_allocator *a, const char *what, const char *list,
                            struct rd_cpus *out);
 /* Leaves an empty list; harmless on one. */
