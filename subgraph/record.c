@@ -40,7 +40,7 @@ rondo_status rd_take_cost(const struct rd_subgraph *g, uint32_t name, double cos
 
 rondo_status rd_take_arg(struct rd_subgraph *g, const void *arg, size_t bytes, size_t *offset)
 {
-    size_t at = (g->args.count + 63) & ~(size_t)63, pad = at - g->args.count;
+    size_t at = (g->args.count + 15) & ~(size_t)15, pad = at - g->args.count;
     if (!RD_ROOM(g, args, pad + bytes))
         return rd_no_memory(g);
     memset(g->args.item + g->args.count, 0, pad);

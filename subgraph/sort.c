@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-enum { FEW = 48, DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
+/* Wide digits where there is much to sort: fewer rounds; narrow ones else: less to count. */
+enum { FEW = 48, NARROW = 8, WIDE = 11, DIGITS = 1 << WIDE, MANY = 1 << 14 };
 
 static void sort_few(uint64_t *value, size_t count)
 {
@@ -17,24 +18,25 @@ static void sort_few(uint64_t *value, size_t count)
     }
 }
 
-static void sort_digit(const uint64_t *from, uint64_t *to, size_t count, int shift)
+static void sort_digit(const uint64_t *from, uint64_t *to, size_t count, int shift, int bits)
 {
-    size_t place[DIGITS] = { 0 }, i, next = 0, n;
+    size_t place[DIGITS], i, next = 0, n, digits = (size_t)1 << bits;
+    memset(place, 0, digits * sizeof *place);
     for (i = 0; i < count; i++)
-        place[from[i] >> shift & (DIGITS - 1)]++;
-    for (i = 0; i < DIGITS; i++) {
+        place[from[i] >> shift & (digits - 1)]++;
+    for (i = 0; i < digits; i++) {
         n = place[i];
         place[i] = next;
         next += n;
     }
     for (i = 0; i < count; i++)
-        to[place[from[i] >> shift & (DIGITS - 1)]++] = from[i];
+        to[place[from[i] >> shift & (digits - 1)]++] = from[i];
 }
 
 void rd_sort(uint64_t *value, size_t count, uint64_t *scratch)
 {
     uint64_t differ = 0, *from = value, *to = scratch, *swap;
-    int shift, sorted = 1;
+    int shift, sorted = 1, bits = count < MANY ? NARROW : WIDE;
     size_t i;
     if (count <= FEW) {
         sort_few(value, count);
@@ -46,10 +48,10 @@ void rd_sort(uint64_t *value, size_t count, uint64_t *scratch)
     }
     if (sorted)
         return;
-    for (shift = 0; shift < 64; shift += DIGIT_BITS) {
-        if (!(differ >> shift & (DIGITS - 1)))
+    for (shift = 0; shift < 64; shift += bits) {
+        if (!(differ >> shift & ((1u << bits) - 1)))
             continue;
-        sort_digit(from, to, count, shift);
+        sort_digit(from, to, count, shift, bits);
         swap = from;
         from = to;
         to = swap;

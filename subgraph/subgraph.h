@@ -61,7 +61,7 @@ struct rd_holder {
 struct rd_node {
     rondo_task_fn *fn;
     uint64_t tag;
-    size_t arg;         /* offset in args, a multiple of 64 */
+    size_t arg;         /* offset in args, a multiple of 16 */
     uint32_t arg_bytes; /* 0: the task gets NULL */
     uint32_t name;
     uint32_t holder; /* index in holders + 1; 0: context NULL */
