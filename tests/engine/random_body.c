@@ -75,6 +75,22 @@ static uint64_t walk(uint64_t h, unsigned char *base, const rondo_shape *shape,
     return h;
 }
 
+/* Whether what precedes the node by hand has run, and did not fail; its value. */
+static uint64_t see_pred(struct rg_run *run, uint32_t node, uint64_t replay,
+                         const struct rg_pred *pred)
+{
+    uint64_t then = replay - pred->distance;
+    const struct rg_cell *its = &run->cell[(size_t)pred->node * RG_CELLS + then % RG_CELLS];
+    int must = run->cells_exact || pred->distance == 0 || !run->follows_failures;
+    if (must && its->replay != then + 1)
+        rg_run_wrong(run, "node %u ran in replay %llu before node %u had in replay %llu", node,
+                     (unsigned long long)replay, pred->node, (unsigned long long)then);
+    else if (must && its->failed)
+        rg_run_wrong(run, "node %u ran in replay %llu behind node %u, which failed in replay %llu",
+                     node, (unsigned long long)replay, pred->node, (unsigned long long)then);
+    return its->value;
+}
+
 /* The stamp: this node once more, after all that precede it by hand. */
 static uint64_t stamp(struct rg_run *run, uint32_t node, uint64_t replay, uint64_t h)
 {
@@ -89,17 +105,13 @@ static uint64_t stamp(struct rg_run *run, uint32_t node, uint64_t replay, uint64
                      (unsigned long long)replay, (long long)cell->replay - 1);
     for (uint32_t k = 0; k < n->pred_count; k++) {
         const struct rg_pred *pred = &p->pred[n->pred_first + k];
-        if (replay < pred->distance || !rg_stamps(&p->record[p->node[pred->node].record]))
-            continue;
-        uint64_t then = replay - pred->distance;
-        const struct rg_cell *its = &run->cell[(size_t)pred->node * RG_CELLS + then % RG_CELLS];
-        if (its->replay != then + 1 && (run->cells_exact || pred->distance == 0))
-            rg_run_wrong(run, "node %u ran in replay %llu before node %u had in replay %llu", node,
-                         (unsigned long long)replay, pred->node, (unsigned long long)then);
-        h = rg_mix(h + its->value);
+        if (replay >= pred->distance && rg_stamps(&p->record[p->node[pred->node].record]))
+            h = rg_mix(h + see_pred(run, node, replay, pred));
     }
-    atomic_fetch_add_explicit(&run->runs[node], 1, memory_order_relaxed); /* orders nothing */
+    /* Relaxed: orders nothing. */
+    atomic_fetch_add_explicit(&run->runs[node], 1, memory_order_relaxed);
     cell->value = rg_mix(h ^ (uint64_t)node << 40 ^ replay);
+    cell->failed = (uint64_t)rg_fails(p, node, replay);
     cell->replay = replay + 1;
     return cell->value;
 }
@@ -183,6 +195,15 @@ void rg_call_body(struct rg_run *run, uint32_t record)
     (void)touch_ranges(run, r, h);
 }
 
+/* After a reset nodes run again, whatever those before them did in the replays before it. */
+static int rg_resets(const struct rg_program *p)
+{
+    for (uint32_t s = 0; s < p->step_count; s++)
+        if (p->step[s].kind == RG_RESET)
+            return 1;
+    return 0;
+}
+
 struct rg_run *rg_run_new(const struct rg_program *p, uint32_t workers)
 {
     struct rg_run *run = calloc(1, sizeof *run);
@@ -191,6 +212,7 @@ struct rg_run *rg_run_new(const struct rg_program *p, uint32_t workers)
     run->program = p;
     run->workers = workers;
     run->cells_exact = !p->fails;
+    run->follows_failures = p->on_failure == RONDO_ON_FAILURE_CONTINUE || rg_resets(p);
     run->cell = calloc((size_t)p->node_count * RG_CELLS, sizeof *run->cell);
     run->runs = calloc(p->node_count, sizeof *run->runs);
     run->calls = calloc(p->record_count, sizeof *run->calls);

@@ -197,6 +197,7 @@ uint32_t rg_binding(const struct rg_program *p, const struct rg_step *step, uint
 struct rg_cell {
     uint64_t replay; /* number + 1; 0: not yet */
     uint64_t value;
+    uint64_t failed; /* 1: it failed there */
 };
 
 struct rg_run {
@@ -207,6 +208,7 @@ struct rg_run {
     uint64_t *calls;      /* by record: executions of RG_CALL */
     uint32_t workers;     /* 0: the oracle */
     int cells_exact;      /* every node runs in every replay, so a cell's old stamp is known */
+    int follows_failures; /* a node may run behind one that failed in an earlier replay */
     atomic_int failed;    /* a body found something wrong */
     char what[256];       /* the first such thing */
 };
