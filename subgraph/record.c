@@ -202,8 +202,9 @@ static rondo_status take_patches(struct rd_subgraph *g, const rondo_task_desc *d
 /* Contexts that nobody releases share a holder where a small cache finds it. */
 static rondo_status take_context(struct rd_subgraph *g, const rondo_task_desc *d, struct rd_node *n)
 {
-    uintptr_t bits = (uintptr_t)d->context;
-    uint32_t *cached = &g->holder_cache[(bits >> 4 ^ bits >> 10) % 64];
+    /* Fibonacci hashing: the high six bits of the product. */
+    uint32_t *cached =
+        &g->holder_cache[(uint64_t)(uintptr_t)d->context * 0x9e3779b97f4a7c15u >> 58];
     struct rd_holder *h;
     if (!d->context && !d->release)
         return RONDO_OK;
