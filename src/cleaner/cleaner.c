@@ -236,8 +236,12 @@ static void *cleaner_main(void *argument)
     if (c->cpus.count)
         rd_thread_bind(c->cpus.cpu, c->cpus.count); /* best effort */
     rd_store_relaxed(&c->spot, rd_park_spot() + 1);
-    while (!rd_load_acquire(&c->stop)) {
-        uint64_t attention = rd_load_acquire(&c->attention), numbers = take(c);
+    for (;;) {
+        /* Before all that the poke may be about: who reads the new value sees what was poked for. */
+        uint64_t attention = rd_load_acquire(&c->attention), numbers;
+        if (rd_load_relaxed(&c->stop))
+            return NULL;
+        numbers = take(c);
         sweep(c);
         close_some(c);
         grace(c);
@@ -245,7 +249,6 @@ static void *cleaner_main(void *argument)
         if (!c->closed && !close_some(c))
             park(c, attention);
     }
-    return NULL;
 }
 
 rondo_status rd_cleaner_start(struct rd_runtime *rt, const uint32_t *cpu, uint32_t cpu_count)

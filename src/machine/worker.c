@@ -156,8 +156,11 @@ static void run(struct rd_worker *w)
     int64_t idle_since = 0, stalled_since = 0, timeout = PARK_MIN_NS, now;
     uint64_t seen = 0;
     int blocked, yields = 0;
-    while (!rd_load_acquire(&w->stop)) {
+    for (;;) {
+        /* Before all that the poke may be about: who reads the new value sees what was poked for. */
         uint64_t attention = rd_load_acquire(&w->attention);
+        if (rd_load_relaxed(&w->stop))
+            return;
         take_inbox(w);
         if (turn(w, &blocked)) {
             idle_since = stalled_since = 0;
