@@ -23,7 +23,8 @@ void machine_unpin(void);
 double machine_pair(void (*work)(void *context, unsigned me), void *context);
 /* How long a cache line takes from CPU 0 to CPU 1 and back, in ns. */
 double machine_round_trip_ns(void);
-/* The CPU's model, the kernel, the compiler, the date, the load: one line each, each begun with `prefix`. */
+/* The CPU's model, the kernel, the compiler, the date, the load: one line each, each begun with
+ * `prefix`. */
 void machine_describe(FILE *out, const char *prefix);
 
 #ifdef __cplusplus

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { RUNTIMES_MAX = 64 };
+enum { RUNTIMES_MAX = 64, WORKERS_MIN = 2 };
 
 static struct {
     rondo_runtime runtime;
@@ -37,6 +37,9 @@ rondo_runtime rondo_impl_runtime(unsigned workers)
 {
     char cpus[4096];
     int length = 0;
+    /* Workers that outnumber the CPUs never spin, those of another runtime in this process
+     * included: so one lane is a lane of the two workers' runtime. */
+    workers = workers < WORKERS_MIN ? WORKERS_MIN : workers;
     for (unsigned i = 0; i < opened_count; i++)
         if (opened[i].workers == workers)
             return opened[i].runtime;
@@ -69,16 +72,17 @@ static void record_nodes(const struct graph *g, const struct setup *setup, rondo
         uint32_t first = g->pred_first[v], preds = g->pred_first[v + 1] - first;
         for (uint32_t k = 0; k < preds; k++)
             after[k] = node[g->pred[first + k]];
-        node[v] = rondo_record_task(subgraph,
-                                    &(rondo_task_desc){
-                                        .fn = setup->body,
-                                        .arg = &g->id[v],
-                                        .arg_bytes = sizeof g->id[v],
-                                        .after = after,
-                                        .after_count = preds,
-                                        .on = setup->bind ? RONDO_CPU(g->owner[v]) : RONDO_ANY_CPU,
-                                        .flags = RONDO_NO_ACCESS,
-                                    });
+        node[v] = rondo_record_task(subgraph, &(rondo_task_desc){
+                                                  .fn = setup->body,
+                                                  .arg = &g->id[v],
+                                                  .arg_bytes = sizeof g->id[v],
+                                                  .after = after,
+                                                  .after_count = preds,
+                                                  .on = setup->workers == 1 ? RONDO_CPU(0)
+                                                        : setup->bind       ? RONDO_CPU(g->owner[v])
+                                                                            : RONDO_ANY_CPU,
+                                                  .flags = RONDO_NO_ACCESS,
+                                              });
     }
     for (uint32_t k = 0; setup->order == ORDER_PIPELINED && k < g->carried; k++)
         rondo_must(rondo_record_edge(subgraph, node[g->carried_edge[k].from],

@@ -9,7 +9,8 @@
 
 /* Ends the program with Rondo's message unless `status` is RONDO_OK. */
 void rondo_must(rondo_status status, const char *what);
-/* A runtime on the first `workers` CPUs; opened once, closed by peers_close. */
+/* The runtime for so many workers, on the first CPUs; opened once, closed by peers_close. One
+ * worker is the first of two. */
 rondo_runtime rondo_impl_runtime(unsigned workers);
 /* The exec of what peer_rondo built. */
 rondo_exec rondo_impl_exec(void *built);
