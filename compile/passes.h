@@ -63,7 +63,8 @@ static inline uint32_t rd_pass_at(const struct rd_pass *p, uint32_t i)
 }
 static inline rondo_status rd_pass_memory(void)
 {
-    return rd_error(RONDO_ERR_MEMORY, "out of memory while compiling a plan");
+    rd_error(RONDO_ERR_MEMORY, "out of memory while compiling a plan");
+    return RONDO_ERR_MEMORY;
 }
 
 /* order.c. INVALID: a cycle within a replay, naming a node on it. */
