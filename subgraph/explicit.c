@@ -114,9 +114,9 @@ rondo_status rd_explicit_check(struct rd_walk *w, uint32_t from, uint32_t distan
     conflict_text(w, from, distance, what, sizeof what);
     if (distance)
         return rd_error(RONDO_ERR_INVALID,
-                        "nodes '%.80s' and, %u replays later, '%.80s' are not ordered by edges; "
+                        "nodes '%.80s' and, %u %s later, '%.80s' are not ordered by edges; "
                         "both access %s, and one writes",
-                        a, distance, b, what);
+                        a, distance, distance > 1 ? "replays" : "replay", b, what);
     return rd_error(RONDO_ERR_INVALID,
                     "nodes '%.80s' and '%.80s' are not ordered by edges; both access %s, and one "
                     "writes",
