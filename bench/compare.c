@@ -76,7 +76,7 @@ static const struct metg *find_metg(const struct metg *metg, unsigned count, con
 {
     const struct peer *peer = peer_find(name);
     for (unsigned i = 0; i < count; i++)
-        if (peer && metg[i].peer == peer && metg[i].task_ns.min > 0)
+        if (peer && metg[i].peer == peer && metg[i].task_ns.min > 0 && metg[i].task_ns.median > 0)
             return &metg[i];
     return NULL;
 }
@@ -106,8 +106,8 @@ static void bars_p3(struct run *run, uint32_t width, struct table *all)
     for (unsigned i = 0; i < count; i++) {
         table_cell(all, "%s", metg[i].peer->what);
         table_cell(all, "%u", width);
-        table_cell(all, "%s%.0f - %.0f", metg[i].below ? "< " : "", metg[i].task_ns.min,
-                   metg[i].task_ns.median);
+        table_cell(all, "%s - %s", metg_text(&metg[i], metg[i].task_ns.min),
+                   metg_text(&metg[i], metg[i].task_ns.median));
     }
     free(what);
 }

@@ -27,6 +27,9 @@ struct metg {
     struct range task_ns; /* 0: not reached */
     int below;            /* already the smallest task was large enough */
 };
+/* A value for a table: the number, with "<" where it is below that, or "-". Fixed text until the
+ * next call but three. */
+const char *metg_text(const struct metg *metg, double task_ns);
 /* Fills `metg` for those of `impl` that can do it; how many. */
 unsigned metg_measure(uint32_t width, uint32_t steps, enum replay_order order,
                       const struct peer *const *impl, unsigned impls, unsigned rounds,

@@ -127,6 +127,18 @@ unsigned metg_measure(uint32_t width, uint32_t steps, enum replay_order order,
     return count;
 }
 
+const char *metg_text(const struct metg *metg, double task_ns)
+{
+    static char text[4][32];
+    static unsigned turn;
+    char *to = text[turn++ % 4];
+    if (task_ns > 0)
+        snprintf(to, sizeof text[0], "%s%.1f", metg->below ? "<" : "", task_ns);
+    else
+        snprintf(to, sizeof text[0], "-");
+    return to;
+}
+
 int command_metg(const struct options *o)
 {
     static const uint32_t widths[] = { 2, 8 };
@@ -143,13 +155,12 @@ int command_metg(const struct options *o)
         unsigned count = metg_measure(width, steps, o->order, o->impls ? o->impl : peers,
                                       o->impls ? o->impls : all, o->rounds ? o->rounds : 7, metg);
         for (unsigned k = 0; k < count; k++) {
-            const char *sign = metg[k].below ? "<" : "";
             table_cell(t, "%s", metg[k].peer->name);
             table_cell(t, "stencil_1d");
             table_cell(t, "%u", width);
             table_cell(t, "%u", steps);
-            table_cell(t, "%s%.1f", sign, metg[k].task_ns.min);
-            table_cell(t, "%s%.1f", sign, metg[k].task_ns.median);
+            table_cell(t, "%s", metg_text(&metg[k], metg[k].task_ns.min));
+            table_cell(t, "%s", metg_text(&metg[k], metg[k].task_ns.median));
         }
     }
     table_write(t, o->format, stdout);
