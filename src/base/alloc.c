@@ -19,11 +19,18 @@ static void system_release(void *context, void *block)
     free(block);
 }
 
+static void *system_resize(void *context, void *block, size_t bytes)
+{
+    (void)context;
+    return realloc(block, bytes);
+}
+
 void rd_allocator_init(struct rd_allocator *a, void *(*allocate)(void *, size_t, size_t),
                        void (*release)(void *, void *), void *context)
 {
     a->allocate = allocate ? allocate : system_allocate;
     a->release = release ? release : system_release;
+    a->resize = allocate ? NULL : system_resize;
     a->context = context;
     rd_store_relaxed(&a->bytes, 0);
     rd_store_relaxed(&a->calls, 0);
@@ -31,7 +38,7 @@ void rd_allocator_init(struct rd_allocator *a, void *(*allocate)(void *, size_t,
 
 struct rd_allocator *rd_allocator_system(void)
 {
-    static struct rd_allocator a = { system_allocate, system_release, NULL, 0, 0 };
+    static struct rd_allocator a = { system_allocate, system_release, system_resize, NULL, 0, 0 };
     return &a;
 }
 
@@ -80,6 +87,30 @@ void *rd_zalloc_array(struct rd_allocator *a, size_t count, size_t size)
     return block ? memset(block, 0, count * size) : NULL;
 }
 
+static void *renew(struct rd_allocator *a, void *old, size_t old_bytes, size_t used_bytes,
+                   size_t count, size_t size)
+{
+    void *block = rd_alloc_array(a, count, size);
+    if (!block)
+        return NULL;
+    if (used_bytes)
+        memcpy(block, old, used_bytes);
+    rd_free(a, old, old_bytes);
+    return block;
+}
+
+static void *lengthen(struct rd_allocator *a, void *old, size_t old_bytes, size_t count,
+                      size_t size)
+{
+    size_t bytes;
+    void *block;
+    if (__builtin_mul_overflow(count, size, &bytes) || !(block = a->resize(a->context, old, bytes)))
+        return NULL;
+    rd_add_relaxed(&a->calls, 1); /* statistics, as in rd_alloc */
+    rd_add_relaxed(&a->bytes, bytes - old_bytes);
+    return block;
+}
+
 int rd_grow(struct rd_allocator *a, void **items, size_t *capacity, size_t count, size_t more,
             size_t size)
 {
@@ -92,12 +123,10 @@ int rd_grow(struct rd_allocator *a, void **items, size_t *capacity, size_t count
     room = *capacity + *capacity / 2 + 8;
     if (room < want)
         room = want;
-    block = rd_alloc_array(a, room, size);
+    block = *items && a->resize ? lengthen(a, *items, *capacity * size, room, size)
+                                : renew(a, *items, *capacity * size, count * size, room, size);
     if (!block)
         return 0;
-    if (count)
-        memcpy(block, *items, count * size);
-    rd_free_array(a, *items, *capacity, size);
     *items = block;
     *capacity = room;
     return 1;

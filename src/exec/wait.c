@@ -10,7 +10,7 @@
 #include "src/machine/spin.h"
 #include "src/machine/worker.h"
 
-enum { PARK_NS = 100000000 };
+enum { PARK_NS = 100000000, PARK_AFTER_NS = 50000 };
 
 struct waiter {
     struct rd_source *source;
@@ -109,6 +109,17 @@ static void drive(struct waiter *w, struct rd_lane *l)
     give_back(w, l);
 }
 
+/* cpu 0's worker may be dozing, because callers drove the lane so far: this one stops. */
+static void hand_over(struct waiter *w)
+{
+    struct rd_exec *x;
+    rd_rcu_read_lock();
+    x = rd_id_find(rd_load_relaxed(&w->source->exec), RD_ID_EXEC);
+    if (x && !rd_source_is_old(w->source, w->id))
+        rd_worker_poke(&x->rt->workers[0]);
+    rd_rcu_read_unlock();
+}
+
 static void park(struct waiter *w)
 {
     uint32_t prepared = rd_park_prepare();
@@ -124,6 +135,7 @@ static void park(struct waiter *w)
             return;
         most = left < most ? left : most;
     }
+    hand_over(w);
     rd_park_sleep(prepared, most);
     w->idle_since = 0;
 }
@@ -138,7 +150,7 @@ static void note_waited(struct rd_source *s, uint64_t count)
 rondo_status rd_wait(struct rd_source *s, uint64_t id, uint64_t count, int64_t deadline,
                      struct rd_lane *lane, int *clean)
 {
-    struct waiter w = { s, id, count, deadline, 0, 0, 0 };
+    struct waiter w = { s, id, count, deadline, PARK_AFTER_NS, 0, 0 };
     uint32_t turn = 0;
     note_waited(s, count);
     for (;;) {
