@@ -32,12 +32,15 @@ static void bars_of_costs(struct run *run)
     report_ratio(r, "P1", "chain of 1000, compiled, one lane: ns per node", chain[COST_ONE_LANE],
                  "loop", chain[COST_LOOP], 1.4);
     for (unsigned at = 0; at < COST_QUICK_GRAPHS; at++) {
-        char *what = bench_text("%s, interpreted, two workers: ns per node",
-                                cost_graph_name((enum cost_graph)at));
-        if (c->ns[at][COST_TBB_FLOW].min > 0)
-            report_ratio(r, "P6", what, c->ns[at][COST_INTERPRETED_2], "oneTBB flow graph",
+        static const enum cost_row rows[2] = { COST_INTERPRETED, COST_INTERPRETED_2 };
+        static const char *const how[2] = { "placed by cost", "forced onto two workers" };
+        for (unsigned i = 0; i < 2 && c->ns[at][COST_TBB_FLOW].min > 0; i++) {
+            char *what = bench_text("%s, interpreted, %s: ns per node",
+                                    cost_graph_name((enum cost_graph)at), how[i]);
+            report_ratio(r, "P6", what, c->ns[at][rows[i]], "oneTBB flow graph",
                          c->ns[at][COST_TBB_FLOW], 1);
-        free(what);
+            free(what);
+        }
     }
     report_gain(r, "P7", "chain of 1000, one lane, compiled over interpreted: ns per node",
                 chain[COST_ONE_LANE], "interpreted", chain[COST_INTERPRETED_1], 5);

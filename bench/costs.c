@@ -6,10 +6,11 @@
 #include "bench/contest.h"
 #include "bench/machine.h"
 #include "bench/plot.h"
+#include "bench/rondo_impl.h"
 
 #include <stdlib.h>
 
-enum { SAMPLE_NS = 2000000 };
+enum { SAMPLE_NS = 2000000, EMPTY_NS = 2 };
 
 static const struct {
     const char *label, *peer;
@@ -22,7 +23,8 @@ static const struct {
     [COST_ONE_LANE] = { "rondo compiled, one lane", "rondo", MODE_COMPILED, 1, 0 },
     [COST_TWO_LANES] = { "rondo compiled, two lanes", "rondo", MODE_COMPILED, 2, 1 },
     [COST_INTERPRETED_1] = { "rondo interpreted, one worker", "rondo", MODE_INTERPRETED, 1, 0 },
-    [COST_INTERPRETED_2] = { "rondo interpreted, two workers", "rondo", MODE_INTERPRETED, 2, 0 },
+    [COST_INTERPRETED_2] = { "rondo interpreted, two workers", "rondo", MODE_INTERPRETED, 2, 1 },
+    [COST_INTERPRETED] = { "rondo interpreted, placed by cost", "rondo", MODE_INTERPRETED, 2, 0 },
     [COST_TBB] = { "oneTBB tasks, own counters", "tbb", MODE_COMPILED, 2, 0 },
     [COST_TBB_FLOW] = { "oneTBB flow graph", "tbb-flow", MODE_COMPILED, 2, 0 },
     [COST_OPENMP] = { "OpenMP task depend", "openmp", MODE_COMPILED, 2, 0 },
@@ -79,8 +81,10 @@ static void measure_graph(struct costs *costs, unsigned at, unsigned rounds)
 void costs_measure(struct costs *costs, unsigned count, unsigned rounds)
 {
     *costs = (struct costs){ .graphs = count };
+    rondo_impl_set_cost(EMPTY_NS);
     for (unsigned at = 0; at < count; at++)
         measure_graph(costs, at, rounds);
+    rondo_impl_set_cost(0);
 }
 
 static void write_range(struct table *t, struct range x)

@@ -18,6 +18,7 @@ static struct {
 } opened[RUNTIMES_MAX];
 static unsigned opened_count;
 static uint32_t window;
+static double cost_ns;
 
 struct built {
     rondo_runtime runtime;
@@ -61,6 +62,8 @@ rondo_runtime rondo_impl_runtime(unsigned workers)
 
 void rondo_impl_set_window(uint32_t replays) { window = replays; }
 
+void rondo_impl_set_cost(double ns) { cost_ns = ns; }
+
 rondo_exec rondo_impl_exec(void *built) { return ((struct built *)built)->exec; }
 
 /* ---- recording */
@@ -81,6 +84,7 @@ static void record_nodes(const struct graph *g, const struct setup *setup, rondo
                                                   .on = setup->workers == 1 ? RONDO_CPU(0)
                                                         : setup->bind       ? RONDO_CPU(g->owner[v])
                                                                             : RONDO_ANY_CPU,
+                                                  .cost_ns = cost_ns,
                                                   .flags = RONDO_NO_ACCESS,
                                               });
     }

@@ -16,5 +16,7 @@ rondo_runtime rondo_impl_runtime(unsigned workers);
 rondo_exec rondo_impl_exec(void *built);
 /* How many replays may be in flight; 0: the library's choice. */
 void rondo_impl_set_window(uint32_t window);
+/* What a body takes, as told to Rondo from now on; 0: not told. */
+void rondo_impl_set_cost(double ns);
 
 #endif
