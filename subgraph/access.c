@@ -220,6 +220,12 @@ static void make_boxes(struct exact *e)
     span_boxes(e, s);
 }
 
+/* Whether the box recorded last is this one: equal accesses in a row share it. */
+static int is_last_box(const struct rd_subgraph *g, const rd_box *box)
+{
+    return g->boxes.count && !memcmp(&g->boxes.item[g->boxes.count - 1], box, sizeof *box);
+}
+
 static rondo_status store(struct exact *e, uint32_t slot)
 {
     struct rd_subgraph *g = e->g;
@@ -233,8 +239,12 @@ static rondo_status store(struct exact *e, uint32_t slot)
     memset(a, 0, sizeof *a);
     a->slot = slot;
     a->mode = e->in->mode;
-    a->box = (uint32_t)g->boxes.count;
     a->box_count = count;
+    if (plain && is_last_box(g, &e->hull)) {
+        a->box = (uint32_t)g->boxes.count - 1;
+        return RONDO_OK;
+    }
+    a->box = (uint32_t)g->boxes.count;
     g->boxes.item[g->boxes.count++] = e->hull;
     memcpy(g->boxes.item + g->boxes.count, e->box, count * sizeof *e->box);
     g->boxes.count += count;

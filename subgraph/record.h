@@ -13,7 +13,7 @@ enum { RD_PARTS_MAX = (1 << 30) - 2 };
     ((g)->pool.count + (size_t)(more) <= (g)->pool.capacity ||                         \
      rd_pool_grow((g), (void **)&(g)->pool.item, &(g)->pool.capacity, (g)->pool.count, \
                   (size_t)(more), sizeof *(g)->pool.item))
-/* As rd_grow, in wider steps: on a fresh page a fault costs more than all that is written there. */
+/* As rd_grow, doubling: on a fresh page a fault costs more than all that is written there. */
 int rd_pool_grow(struct rd_subgraph *g, void **items, size_t *capacity, size_t count, size_t more,
                  size_t size);
 

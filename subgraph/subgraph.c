@@ -165,11 +165,7 @@ void rd_mark_restore(struct rd_subgraph *g, const struct rd_mark *mark)
 int rd_pool_grow(struct rd_subgraph *g, void **items, size_t *capacity, size_t count, size_t more,
                  size_t size)
 {
-    enum { LARGE = 1 << 20 };
-    /* Doubled while small; four times as large once pages come fresh from the system, which gives
-     * memory only to those used. */
-    size_t wide = count * size < LARGE ? count : count * 3;
-    if (wide > more && rd_grow(&g->rt->alloc, items, capacity, count, wide, size))
+    if (count > more && rd_grow(&g->rt->alloc, items, capacity, count, count, size))
         return 1;
     return rd_grow(&g->rt->alloc, items, capacity, count, more, size);
 }
