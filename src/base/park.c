@@ -29,12 +29,6 @@ void rd_park_sleep(uint32_t prepared, int64_t timeout_ns)
     rd_os.futex_wait(&spots[rd_park_spot()].word, prepared, timeout_ns);
 }
 
-void rd_park_cancel(void)
-{
-    /* The sleeping bit stays: the next waker calls the kernel once for nothing. Another thread may
-     * sleep on a shared spot, so it is not this thread's to clear. */
-}
-
 void rd_park_wake_spot(uint32_t spot)
 {
     rd_atomic32 *word = &spots[spot].word;

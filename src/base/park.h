@@ -23,10 +23,10 @@ static inline uint64_t rd_park_bit(void) { return 1ull << rd_park_spot(); }
 
 /* Step 1: the value to sleep on. */
 uint32_t rd_park_prepare(void);
-/* Step 5: sleeps at most timeout_ns (negative: for ever). */
+/* Step 5: sleeps at most timeout_ns (negative: for ever). A parker that need not sleep after all
+ * does nothing: its bit stays (others may sleep on a shared spot), and its next waker calls the
+ * kernel once for nothing. */
 void rd_park_sleep(uint32_t prepared, int64_t timeout_ns);
-/* Instead of step 5: does not sleep after all. */
-void rd_park_cancel(void);
 
 /* Steps c and d: wakes every spot registered in a wake word. The caller has fenced since its
  * change. */

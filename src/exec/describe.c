@@ -2,6 +2,8 @@
 /* Looking inside an exec. */
 #include "src/exec/exec.h"
 
+#include "src/machine/topology.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,6 +72,14 @@ static void describe_order(const struct rd_exec *x, const struct page *page,
          x->track[0].serial ? " beside those of the order" : "");
 }
 
+static void describe_machine(const struct rd_exec *x, const struct page *page)
+{
+    struct rd_topology_summary machine;
+    if (rd_topology_read(&machine) == RONDO_OK)
+        line(page, "machine: %u CPUs, %u cores, %u packages; the runtime uses %u\n", machine.cpus,
+             machine.cores, machine.packages, x->rt->processors);
+}
+
 void rd_exec_describe(struct rd_exec *x, void (*write)(void *, const char *), void *context)
 {
     const struct rd_plan *plan = x->program.plan;
@@ -77,6 +87,7 @@ void rd_exec_describe(struct rd_exec *x, void (*write)(void *, const char *), vo
     rondo_exec_counts c;
     rd_exec_count_all(x, &c);
     line(&page, "exec '%s'\n", x->program.exec_name);
+    describe_machine(x, &page);
     line(&page, "mode: %s now, instantiated as %s: %s\n",
          rd_load_relaxed(&x->interpreted) ? "interpreted" : "compiled",
          x->mode == RONDO_INTERPRETED ? "interpreted" : "compiled", x->why);

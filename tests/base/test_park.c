@@ -17,10 +17,8 @@ static void await(uint64_t value)
         uint32_t prepared = rd_park_prepare();
         rd_park_register(&wake_word);
         rd_fence(); /* partner: advance */
-        if (rd_load_acquire(&counter) >= value) {
-            rd_park_cancel();
+        if (rd_load_acquire(&counter) >= value)
             return;
-        }
         rd_park_sleep(prepared, -1);
     }
 }
