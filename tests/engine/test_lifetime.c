@@ -121,6 +121,73 @@ Test(engine_lifetime, events_are_safe_for_ever, .timeout = 300)
     et_alarm(0, " ");
 }
 
+/* ---- bindings, while other execs are freed */
+
+struct churn {
+    rondo_runtime rt;
+    _Atomic(uint64_t) stop, lives;
+};
+
+static void *make_and_destroy(void *of)
+{
+    struct churn *c = of;
+    while (!atomic_load(&c->stop)) {
+        rondo_exec exec = small_exec(c->rt, &et_modes[1], nothing, NULL, 1);
+        ET_OK(rondo_exec_destroy(exec));
+        atomic_fetch_add(&c->lives, 1);
+    }
+    return NULL;
+}
+
+static int add_bound(rondo_task *self, const void *arg)
+{
+    (void)arg;
+    ++*(uint64_t *)rondo_task_write(self, 0);
+    return 0;
+}
+
+/* The cleaner lets go of what frames hold and frees execs, while their slots are filled again. */
+Test(engine_lifetime, bindings_while_execs_are_freed, .timeout = 300)
+{
+    uint64_t replays = et_scaled(40000, 2000), sum[2] = { 0, 0 };
+    rondo_shape one = { 8, { 1 }, { 0 } };
+    struct churn churn = { .rt = et_runtime(2) };
+    pthread_t thread;
+    rondo_subgraph g;
+    rondo_buffer buffer[2];
+    rondo_exec exec;
+    ET_OK(rondo_subgraph_create(churn.rt, NULL, &g));
+    for (int i = 0; i < 2; i++)
+        ET_OK(
+            rondo_buffer_create(churn.rt, &(rondo_buffer_desc){ "sum", one, &sum[i] }, &buffer[i]));
+    rondo_slot slot = rondo_subgraph_slot(g, &(rondo_slot_desc){ .name = "sum", .shape = one });
+    ET_HANDLE(rondo_record_task(
+        g, &(rondo_task_desc){ .fn = add_bound,
+                               RONDO_ACCESSES(rondo_read_write(slot, rondo_whole())) }));
+    ET_OK(rondo_instantiate(g, &(rondo_instantiate_options){ .window = 2 }, &exec));
+    cr_assert_eq(pthread_create(&thread, NULL, make_and_destroy, &churn), 0);
+    et_alarm(120, "bindings: stuck\n");
+    for (uint64_t i = 0; i < replays; i++) {
+        rondo_binding bind = { slot, buffer[i % 2] };
+        rondo_replay_args args = { .bindings = &bind, .binding_count = 1, .count = 1 + i % 3 };
+        ET_OK(rondo_replay(exec, &args, NULL));
+    }
+    ET_OK(rondo_exec_wait(exec, NULL));
+    atomic_store(&churn.stop, 1);
+    cr_assert_eq(pthread_join(thread, NULL), 0);
+    et_alarm(0, " ");
+    uint64_t expected = 0;
+    for (uint64_t i = 0; i < replays; i++)
+        expected += 1 + i % 3;
+    cr_assert_eq(sum[0] + sum[1], expected);
+    cr_assert(atomic_load(&churn.lives) > 0);
+    ET_OK(rondo_exec_destroy(exec));
+    ET_OK(rondo_subgraph_destroy(g));
+    ET_OK(rondo_buffer_destroy(buffer[0]));
+    ET_OK(rondo_buffer_destroy(buffer[1]));
+    ET_CLOSE(churn.rt);
+}
+
 /* ---- a worker takes over when the caller has left */
 
 static int by_time(const void *a, const void *b)
