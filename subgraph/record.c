@@ -34,7 +34,9 @@ rondo_status rd_take_cost(const struct rd_subgraph *g, uint32_t name, double cos
     if (!(cost_ns >= 0) || isinf(cost_ns))
         return rd_error(RONDO_ERR_INVALID, "node '%s': cost_ns is %g", node_text(g, name), cost_ns);
     /* Rounded up: 0 alone says that the cost is not known. */
-    *cost = cost_ns >= UINT32_MAX ? UINT32_MAX : (uint32_t)ceil(cost_ns);
+    *cost = cost_ns >= UINT32_MAX ? UINT32_MAX : (uint32_t)cost_ns;
+    if (*cost < cost_ns && *cost < UINT32_MAX)
+        ++*cost;
     return RONDO_OK;
 }
 

@@ -278,7 +278,7 @@ static int related(const struct relation *x, int a, int b)
 }
 
 /* Until nothing changes; at once where what comes before has the lesser number. */
-static void close_relation(struct relation *x, int times)
+static inline void close_relation(struct relation *x, int times)
 {
     int a, b, w, more = 1;
     while (more)
@@ -346,7 +346,7 @@ static int conflict(const struct model *m, int t, int u)
 }
 
 /* All that conflicts: over all replays, or within each. */
-static void find_conflicts(const struct model *m, int carried, struct relation *x)
+static inline void find_conflicts(const struct model *m, int carried, struct relation *x)
 {
     int times = REPLAYS * m->nodes, t, u, i;
     for (t = 0; t < times; t++)
@@ -359,7 +359,7 @@ static void find_conflicts(const struct model *m, int carried, struct relation *
                 relate(x, t, u);
 }
 
-static void add_hand_edges(const struct model *m, int carried, struct relation *x)
+static inline void add_hand_edges(const struct model *m, int carried, struct relation *x)
 {
     int times = REPLAYS * m->nodes, t, u, i;
     for (i = 0; i < m->hands; i++)

@@ -155,6 +155,27 @@ Test(errors, unordered_conflicts)
     finish();
 }
 
+/* A call is in sequence also where edges are explicit. */
+Test(errors, calls_order_where_edges_are_explicit)
+{
+    rondo_slot s;
+    begin(RONDO_EDGES_EXPLICIT);
+    s = rondo_subgraph_slot(h, &(rondo_slot_desc){ .name = "s", .buffer = buffer[0] });
+    touch("one", rondo_write(s, rondo_whole()));
+    rondo_record_call(h, "call", no_call, NULL);
+    touch("two", rondo_read(s, rondo_whole()));
+    accepted(0);
+    refused(1, "nodes 'two' and, 1 replay later, 'one' are not ordered by edges; both access slot "
+               "'s', region [0, 10) x [0, 6), and one writes");
+    rondo_record_call(h, "last", no_call, NULL);
+    accepted(1);
+    touch("three", rondo_read_write(s, rondo_whole()));
+    touch("four", rondo_write(s, rondo_whole()));
+    refused(0, "nodes 'three' and 'four' are not ordered by edges; both access slot 's', "
+               "region [0, 10) x [0, 6), and one writes");
+    finish();
+}
+
 /* Through wraps of one memory with other pitches, and through declared aliases. */
 Test(errors, unordered_conflicts_of_two_slots)
 {
