@@ -274,21 +274,25 @@ enum { OLD = 48, FUNCTIONS = 9 };
 static uint32_t old_a[OLD], old_b[OLD], old_c[OLD], old_total;
 static uint32_t *const old_arrays[4] = { old_a, old_b, old_c, &old_total };
 
-static void old_function(int f)
-{
-    for (uint32_t i = 0; i < OLD; i++)
-        switch (f) {
-        case 0: old_a[i] += i + old_total; break;
-        case 1: old_b[i] = old_a[(i + 1) % OLD] * 3; break;
-        case 2: old_c[i] ^= old_b[i] + old_a[i]; break;
-        case 3: old_a[i] = old_c[OLD - 1 - i] + 1; break;
-        case 4: old_total += old_c[i]; break;
-        case 5: old_b[i] += old_total; break;
-        case 6: old_c[i] = old_c[i] * 5 + old_b[i]; break;
-        case 7: old_a[i] -= old_b[i] ^ old_c[i]; break;
-        default: old_total = old_total * 31 + old_a[i]; break;
-        }
-}
+/* As old code is: every function goes over the arrays by itself. */
+#define OLD_FUNCTION(number, statement)    \
+    static void old_##number(void)         \
+    {                                      \
+        for (uint32_t i = 0; i < OLD; i++) \
+            statement;                     \
+    }
+OLD_FUNCTION(0, old_a[i] += i + old_total)
+OLD_FUNCTION(1, old_b[i] = old_a[(i + 1) % OLD] * 3)
+OLD_FUNCTION(2, old_c[i] ^= old_b[i] + old_a[i])
+OLD_FUNCTION(3, old_a[i] = old_c[OLD - 1 - i] + 1)
+OLD_FUNCTION(4, old_total += old_c[i])
+OLD_FUNCTION(5, old_b[i] += old_total)
+OLD_FUNCTION(6, old_c[i] = old_c[i] * 5 + old_b[i])
+OLD_FUNCTION(7, old_a[i] -= old_b[i] ^ old_c[i])
+OLD_FUNCTION(8, old_total = old_total * 31 + old_a[i])
+static void (*const old_function[FUNCTIONS])(void) = {
+    old_0, old_1, old_2, old_3, old_4, old_5, old_6, old_7, old_8,
+};
 
 /* By function and array (a, b, c, total): how it is touched. */
 static const uint8_t old_touches[FUNCTIONS][4] = {
@@ -299,11 +303,11 @@ static const uint8_t old_touches[FUNCTIONS][4] = {
 static int old_task(rondo_task *self, const void *arg)
 {
     (void)self;
-    old_function(*(const int *)arg);
+    old_function[*(const int *)arg]();
     return 0;
 }
 
-static void old_call(void *context) { old_function(*(int *)context); }
+static void old_call(void *context) { old_function[*(int *)context](); }
 
 static void old_start(void)
 {
@@ -354,7 +358,7 @@ static void old_code(const struct et_mode *mode, int described, int called, uint
     rondo_exec exec = make_exec(m, mode);
     old_start();
     for (int f = 0; f < STEPS * FUNCTIONS; f++)
-        old_function(f % FUNCTIONS);
+        old_function[f % FUNCTIONS]();
     for (int a = 0; a < 4; a++)
         memcpy(expected + a * OLD, old_arrays[a], (a < 3 ? OLD : 1) * sizeof(uint32_t));
     old_start();
