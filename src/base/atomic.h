@@ -20,6 +20,7 @@ typedef _Atomic(uint64_t) rd_atomic64;
 #define rd_sub_relaxed(p, v)      atomic_fetch_sub_explicit((p), (v), memory_order_relaxed)
 #define rd_or_relaxed(p, v)       atomic_fetch_or_explicit((p), (v), memory_order_relaxed)
 #define rd_or_acq_rel(p, v)       atomic_fetch_or_explicit((p), (v), memory_order_acq_rel)
+#define rd_and_acq_rel(p, v)      atomic_fetch_and_explicit((p), (v), memory_order_acq_rel)
 #define rd_exchange_acq_rel(p, v) atomic_exchange_explicit((p), (v), memory_order_acq_rel)
 /* Strong, so that a failure means another value was there. */
 #define rd_cas_relaxed(p, expected, v)                                                  \

@@ -29,7 +29,7 @@ void rd_park_sleep(uint32_t prepared, int64_t timeout_ns)
     rd_os.futex_wait(&spots[rd_park_spot()].word, prepared, timeout_ns);
 }
 
-void rd_park_wake_spot(uint32_t spot)
+int rd_park_wake_spot(uint32_t spot)
 {
     rd_atomic32 *word = &spots[spot].word;
     uint32_t old = rd_load_relaxed(word);
@@ -39,6 +39,7 @@ void rd_park_wake_spot(uint32_t spot)
         ;
     if (old & 1)
         rd_os.futex_wake_all(word);
+    return (int)(old & 1);
 }
 
 RD_NOINLINE void rd_park_wake(rd_atomic64 *wake_word)
@@ -51,10 +52,10 @@ RD_NOINLINE void rd_park_wake(rd_atomic64 *wake_word)
 RD_NOINLINE void rd_park_wake_some(rd_atomic64 *wake_word, int most)
 {
     uint64_t bits = rd_load_relaxed(wake_word), taken;
-    while (bits && most-- > 0) {
+    for (; bits && most > 0; bits &= ~taken) {
         taken = bits & -bits;
-        if (atomic_fetch_and_explicit(wake_word, ~taken, memory_order_acq_rel) & taken)
-            rd_park_wake_spot((uint32_t)__builtin_ctzll(taken));
-        bits &= ~taken;
+        /* A bit that another waker took, or whose spot was awake, has not used up a wake. */
+        if (rd_and_acq_rel(wake_word, ~taken) & taken)
+            most -= rd_park_wake_spot((uint32_t)__builtin_ctzll(taken));
     }
 }

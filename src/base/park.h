@@ -31,10 +31,10 @@ void rd_park_sleep(uint32_t prepared, int64_t timeout_ns);
 /* Steps c and d: wakes every spot registered in a wake word. The caller has fenced since its
  * change. */
 void rd_park_wake(rd_atomic64 *wake_word);
-/* As rd_park_wake, but at most `most` spots; the others stay registered. */
+/* As rd_park_wake, but only until `most` sleeping spots were woken; the others stay registered. */
 void rd_park_wake_some(rd_atomic64 *wake_word, int most);
-/* Wakes one spot. */
-void rd_park_wake_spot(uint32_t spot);
+/* Wakes one spot; whether somebody slept there. */
+int rd_park_wake_spot(uint32_t spot);
 
 /* Step 2 for one wake word. */
 static inline void rd_park_register(rd_atomic64 *wake_word)

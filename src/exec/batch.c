@@ -106,7 +106,7 @@ static rondo_status set_up(struct rd_exec *x, const rondo_replay_args *args,
         return status;
     }
     copy_values(x, args, call);
-    b->call.interpreted = (int)rd_load_relaxed(&x->interpreted);
+    b->call.interpreted = (int)rd_load_acquire(&x->interpreted); /* and the interpreter */
     for (uint32_t i = 0; i < x->tracks; i++)
         rd_store_relaxed(&x->track[i].watched, 1); /* ordered by the fence in rd_batch_submit */
     b->first = *first;

@@ -48,7 +48,7 @@ rondo_status rd_exec_set_mode(struct rd_exec *x, uint32_t mode)
     pthread_mutex_lock(&x->lock);
     if (mode == RONDO_INTERPRETED)
         status = rd_exec_need_interpreter(x);
-    if (!status) /* release: the interpreter; pairs with the seq of the frames it is for */
+    if (!status) /* release: the interpreter; pairs with the acquires of submitters */
         rd_store_release(&x->interpreted, mode == RONDO_INTERPRETED);
     pthread_mutex_unlock(&x->lock);
     return status;

@@ -115,9 +115,12 @@ void rd_frame_fill(struct rd_exec *x, uint64_t ticket, const struct rd_request *
     struct rd_track *t = rd_exec_track(x, ticket);
     struct rd_frame *f = rd_track_frame(t, rd_exec_local(x, ticket));
     if (x->bound_slots) {
-        rd_frame_let_go(x, f);
-        while (rd_load_acquire(&f->hold) != RD_HOLD_NONE)
-            rd_pause(); /* the cleaner is letting go: a few reference counts */
+        /* The cleaner may have the hold for a moment, and put it back if it had not seen the end of
+         * the replay yet. */
+        while (rd_load_acquire(&f->hold) != RD_HOLD_NONE) {
+            rd_frame_let_go(x, f);
+            rd_pause();
+        }
     }
     f->replay = ticket;
     f->epoch = call->epoch;

@@ -108,7 +108,7 @@ static rondo_status submit_one(struct rd_exec *x, struct rd_request *call, int d
         return status;
     t = rd_exec_track(x, ticket);
     local = rd_exec_local(x, ticket);
-    call->interpreted = (int)rd_load_relaxed(&x->interpreted);
+    call->interpreted = (int)rd_load_acquire(&x->interpreted); /* and the interpreter */
     if (RD_LIKELY(call->plain))
         fill_plain(t, ticket, local, call);
     else
