@@ -127,7 +127,7 @@ static struct stretches fold(const struct exact *e, int d, int64_t first, int64_
         first = 0;
         end = extent;
     } else if (e->in->flags & RONDO_WRAP) {
-        int64_t shift = first < 0 ? extent : first >= extent ? -extent : 0;
+        int64_t shift = first < 0 ? extent : 0;
         first += shift;
         end += shift;
         if (end > extent) {
