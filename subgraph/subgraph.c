@@ -214,16 +214,6 @@ rondo_status rd_subgraph_slot_of(const struct rd_subgraph *g, rondo_slot handle,
     return RONDO_OK;
 }
 
-rondo_status rd_subgraph_param_of(const struct rd_subgraph *g, rondo_param handle, const char *what,
-                                  uint32_t *index)
-{
-    uint32_t i;
-    if (!rd_part_is(g, handle.id, RD_PART_PARAM, g->params.count, &i))
-        return part_error(g, handle.id, what, "parameter");
-    *index = i;
-    return RONDO_OK;
-}
-
 rondo_status rd_subgraph_nodes_of(const struct rd_subgraph *g, rondo_node handle, const char *what,
                                   uint32_t *first, uint32_t *count)
 {

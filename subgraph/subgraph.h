@@ -162,8 +162,6 @@ rondo_status rd_subgraph_stick(struct rd_subgraph *g, rondo_status status);
  * after[2]") for {0} or a handle of another subgraph or kind. */
 rondo_status rd_subgraph_slot_of(const struct rd_subgraph *g, rondo_slot handle, const char *what,
                                  uint32_t *index);
-rondo_status rd_subgraph_param_of(const struct rd_subgraph *g, rondo_param handle, const char *what,
-                                  uint32_t *index);
 /* The nodes [first, first + count) a handle stands for. */
 rondo_status rd_subgraph_nodes_of(const struct rd_subgraph *g, rondo_node handle, const char *what,
                                   uint32_t *first, uint32_t *count);

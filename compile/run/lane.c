@@ -142,8 +142,8 @@ static enum rd_advance run(struct rd_lane *l, struct rd_frame *f, uint32_t polls
     struct rd_self *const self = &l->self;
     const struct rd_op *e = l->op + l->position, *const end = l->op + l->length;
     const struct rd_op *const stop = end - e > RD_OPS_MAX ? e + RD_OPS_MAX : end;
-    /* Ops that neither wait nor publish fall through without a taken branch: they are the cheapest, so a
-     * jump shows most there. */
+    /* Ops that neither wait nor publish fall through without a taken branch: they are the cheapest,
+     * so a jump shows most there. */
     for (; e < stop; e++) {
         if (RD_UNLIKELY(e->wait)) {
             int acquired = 0, code = rd_lane_waits(l, e, polls, &acquired);

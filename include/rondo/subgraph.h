@@ -19,8 +19,9 @@ enum { RONDO_EDGES_EXPLICIT = 1 };
 
 typedef struct rondo_subgraph_desc {
     const char *name; /* copied; NULL: "subgraph" */
-    /* RONDO_EDGES_EXPLICIT: only the edges given by hand order nodes; accesses then only check, and
-     * two unordered nodes that conflict are an error of rondo_instantiate. */
+    /* RONDO_EDGES_EXPLICIT: only the edges given by hand order nodes (and rondo_record_call, which
+     * is in sequence everywhere); accesses then only check, and two unordered nodes that conflict
+     * are an error of rondo_instantiate. */
     uint32_t flags;
 } rondo_subgraph_desc;
 

@@ -81,7 +81,30 @@ rondo_status rondo_subgraph_write_dot(rondo_subgraph subgraph,
     return status;
 }
 
-/* ---- builders: take the description, record, let an error stick */
+/* ---- builders: take the description, record, let an error stick
+ *
+ * A builder stays inside a read section: who destroys the subgraph meanwhile waits for its end.
+ * That is cheaper than counting a reference for each node. */
+
+static struct rd_subgraph *enter(rondo_subgraph subgraph, rondo_status *status)
+{
+    struct rd_subgraph *g;
+    rd_rcu_read_lock();
+    g = rd_id_find(subgraph.id, RD_ID_SUBGRAPH);
+    *status = RONDO_OK;
+    if (!g) {
+        rd_rcu_read_unlock();
+        *status = rd_id_error(subgraph.id, RD_ID_SUBGRAPH);
+    }
+    return g;
+}
+
+static rondo_status leave(struct rd_subgraph *g, rondo_status status)
+{
+    rd_subgraph_stick(g, status);
+    rd_rcu_read_unlock();
+    return status;
+}
 
 rondo_slot rondo_subgraph_slot_sized(rondo_subgraph subgraph, const rondo_slot_desc *desc,
                                      size_t desc_bytes)
@@ -89,14 +112,13 @@ rondo_slot rondo_subgraph_slot_sized(rondo_subgraph subgraph, const rondo_slot_d
     rondo_slot slot = { 0 };
     rondo_slot_desc d;
     rondo_status status;
-    struct rd_subgraph *g = rd_subgraph_get(subgraph, &status);
+    struct rd_subgraph *g = enter(subgraph, &status);
     if (!g)
         return slot;
     status = rd_desc_take("rondo_slot_desc", &d, sizeof d, desc, desc_bytes);
     if (!status)
         status = rd_slot_add(g, &d, &slot);
-    rd_subgraph_stick(g, status);
-    rd_subgraph_unref(g);
+    leave(g, status);
     return slot;
 }
 
@@ -105,11 +127,10 @@ rondo_param rondo_subgraph_param(rondo_subgraph subgraph, const char *name, size
 {
     rondo_param param = { 0 };
     rondo_status status;
-    struct rd_subgraph *g = rd_subgraph_get(subgraph, &status);
+    struct rd_subgraph *g = enter(subgraph, &status);
     if (!g)
         return param;
-    rd_subgraph_stick(g, rd_param_add(g, name, bytes, initial, &param));
-    rd_subgraph_unref(g);
+    leave(g, rd_param_add(g, name, bytes, initial, &param));
     return param;
 }
 
@@ -119,14 +140,13 @@ rondo_node rondo_record_task_sized(rondo_subgraph subgraph, const rondo_task_des
     rondo_node node = { 0 };
     rondo_task_desc d;
     rondo_status status;
-    struct rd_subgraph *g = rd_subgraph_get(subgraph, &status);
+    struct rd_subgraph *g = enter(subgraph, &status);
     if (!g)
         return node;
     status = rd_desc_take("rondo_task_desc", &d, sizeof d, desc, desc_bytes);
     if (!status)
         status = rd_record_task(g, &d, &node);
-    rd_subgraph_stick(g, status);
-    rd_subgraph_unref(g);
+    leave(g, status);
     return node;
 }
 
@@ -137,7 +157,7 @@ rondo_node rondo_record_for_sized(rondo_subgraph subgraph, const rondo_for_desc 
     rondo_for_desc d;
     rondo_task_desc task;
     rondo_status status;
-    struct rd_subgraph *g = rd_subgraph_get(subgraph, &status);
+    struct rd_subgraph *g = enter(subgraph, &status);
     if (!g)
         return group;
     status = rd_desc_take("rondo_for_desc", &d, sizeof d, desc, desc_bytes);
@@ -146,8 +166,7 @@ rondo_node rondo_record_for_sized(rondo_subgraph subgraph, const rondo_for_desc 
                               d.task_bytes ? d.task_bytes : sizeof task);
     if (!status)
         status = rd_record_for(g, &task, &d, &group);
-    rd_subgraph_stick(g, status);
-    rd_subgraph_unref(g);
+    leave(g, status);
     return group;
 }
 
@@ -156,11 +175,10 @@ rondo_node rondo_record_call(rondo_subgraph subgraph, const char *name, void (*f
 {
     rondo_node node = { 0 };
     rondo_status status;
-    struct rd_subgraph *g = rd_subgraph_get(subgraph, &status);
+    struct rd_subgraph *g = enter(subgraph, &status);
     if (!g)
         return node;
-    rd_subgraph_stick(g, rd_record_call(g, name, fn, context, &node));
-    rd_subgraph_unref(g);
+    leave(g, rd_record_call(g, name, fn, context, &node));
     return node;
 }
 
@@ -170,14 +188,13 @@ static rondo_node record_move(rondo_subgraph subgraph, enum rd_node_kind kind,
     rondo_node node = { 0 };
     rondo_move_desc d;
     rondo_status status;
-    struct rd_subgraph *g = rd_subgraph_get(subgraph, &status);
+    struct rd_subgraph *g = enter(subgraph, &status);
     if (!g)
         return node;
     status = rd_desc_take("rondo_move_desc", &d, sizeof d, desc, desc_bytes);
     if (!status)
         status = rd_record_move(g, kind, &d, &node);
-    rd_subgraph_stick(g, status);
-    rd_subgraph_unref(g);
+    leave(g, status);
     return node;
 }
 
@@ -197,10 +214,8 @@ rondo_status rondo_record_edge(rondo_subgraph subgraph, rondo_node from, rondo_n
                                uint32_t distance)
 {
     rondo_status status;
-    struct rd_subgraph *g = rd_subgraph_get(subgraph, &status);
+    struct rd_subgraph *g = enter(subgraph, &status);
     if (!g)
         return status;
-    status = rd_subgraph_stick(g, rd_record_edge(g, from, to, distance));
-    rd_subgraph_unref(g);
-    return status;
+    return leave(g, rd_record_edge(g, from, to, distance));
 }

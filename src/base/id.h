@@ -14,8 +14,8 @@ void *rd_id_find(uint64_t id, enum rd_id_type type);
 /* Takes the id out: the object to exactly one caller, NULL to all others. Who freed the object
  * waits for a grace period first. */
 void *rd_id_retire(uint64_t id, enum rd_id_type type);
-/* The next live id of a type after *cursor, which starts at 0 and moves on; 0 at the end. What it finds may
- * be retired at any time. */
+/* The next live id of a type after *cursor, which starts at 0 and moves on; 0 at the end. What it
+ * finds may be retired at any time. */
 uint64_t rd_id_next(enum rd_id_type type, uint32_t *cursor);
 /* The status and message for an id that was not found: none, another type's, stale. */
 rondo_status rd_id_error(uint64_t id, enum rd_id_type type);

@@ -237,7 +237,8 @@ static void *cleaner_main(void *argument)
         rd_thread_bind(c->cpus.cpu, c->cpus.count); /* best effort */
     rd_store_relaxed(&c->spot, rd_park_spot() + 1);
     for (;;) {
-        /* Before all that the poke may be about: who reads the new value sees what was poked for. */
+        /* Before all that the poke may be about: who reads the new value sees what was poked for.
+         */
         uint64_t attention = rd_load_acquire(&c->attention), numbers;
         if (rd_load_relaxed(&c->stop))
             return NULL;

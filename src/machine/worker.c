@@ -157,7 +157,8 @@ static void run(struct rd_worker *w)
     uint64_t seen = 0;
     int blocked, yields = 0;
     for (;;) {
-        /* Before all that the poke may be about: who reads the new value sees what was poked for. */
+        /* Before all that the poke may be about: who reads the new value sees what was poked for.
+         */
         uint64_t attention = rd_load_acquire(&w->attention);
         if (rd_load_relaxed(&w->stop))
             return;
