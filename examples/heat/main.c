@@ -18,11 +18,11 @@ static void help(void)
         "Solves the heat equation on a picture (bright is hot), in several ways, by turns; prints\n"
         "how fast each of them is and writes the final field. All must agree bit for bit.\n"
         "\n"
-        "  --steps N        time steps (default 400)\n"
+        "  --steps N        time steps (default 200)\n"
         "  --tiles XxY      tiles, each of them a node (default 4x4)\n"
         "  --workers K      workers, and OpenMP threads (default: one per CPU)\n"
         "  --size WxH       resample the picture to W by H points\n"
-        "  --repeat R       repetitions, the best one counts (default 5)\n"
+        "  --repeat R       repetitions, the best one counts (default 10)\n"
         "  --output FILE    the final field (default heat.png)\n"
         "  --help           this text\n"
         "\n"
@@ -94,7 +94,7 @@ static int parse(int argc, char **argv, struct settings *set)
         { "help", no_argument, NULL, 'h' },          { NULL, 0, NULL, 0 },
     };
     *set = (struct settings){
-        .steps = 400, .repeat = 5, .tiles_x = 4, .tiles_y = 4, .output = "heat.png"
+        .steps = 200, .repeat = 10, .tiles_x = 4, .tiles_y = 4, .output = "heat.png"
     };
     int option;
     while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
