@@ -197,7 +197,7 @@ Test(engine_crowd, threads_share_execs_that_come_and_go, .timeout = 600)
     pthread_t thread[CLIENTS];
     uint64_t seed = et_number("RONDO_TEST_SEED", 1);
     crowd.rt = et_runtime(3);
-    crowd.goal = (uint32_t)et_scaled(3000, 100);
+    crowd.goal = (uint32_t)et_scaled(1200, 100);
     crowd.goal = crowd.goal > LIVES ? LIVES : crowd.goal;
     crowd.seed = seed;
     et_alarm(240, "stuck: RONDO_TEST_SEED=%llu\n", (unsigned long long)seed);

@@ -20,9 +20,19 @@ static const struct rg_variant variants[] = {
 };
 enum { VARIANTS = sizeof variants / sizeof *variants, WORKERS = 4 };
 
+/* Of the variants that change their mode each program takes one. */
 static int applies(const struct rg_program *p, const struct rg_variant *v)
 {
-    return v->order != RONDO_CONCURRENT || p->profile == RG_CONCURRENT;
+    if (v->order == RONDO_CONCURRENT)
+        return p->profile == RG_CONCURRENT;
+    return !v->toggles || (v->order == RONDO_SERIAL) == (p->seed % 2 == 0);
+}
+
+/* More workers than CPUs now and then: whoever waits then waits for the scheduler, too. */
+static uint32_t workers_of(uint64_t seed, uint32_t variant)
+{
+    static const uint8_t choice[] = { 1, 1, 2, 2, 2, 2, 3, WORKERS };
+    return choice[rg_mix(seed ^ variant) % sizeof choice];
 }
 
 struct totals {
@@ -40,7 +50,7 @@ static int run_program(uint64_t seed, const rondo_runtime runtimes[WORKERS], str
     for (uint32_t v = 0; v < VARIANTS && !wrong; v++) {
         if (!applies(p, &variants[v]))
             continue;
-        uint32_t workers = 1 + (uint32_t)(rg_mix(seed ^ v) % WORKERS);
+        uint32_t workers = workers_of(seed, v);
         struct rg_run *run = rg_run_new(p, workers);
         et_alarm(60, "stuck: RONDO_TEST_SEED=%llu RONDO_TEST_GRAPHS=1, %s, %u workers\n",
                  (unsigned long long)seed, variants[v].name, workers);
