@@ -63,7 +63,7 @@ static void init_lane(struct rd_exec *x, struct rd_track *t, uint32_t number)
     l->work.waited = from->processor == 0 ? &t->source->waited : NULL;
     l->track = t;
     l->op = t->op + from->first;
-    l->wait = t->wait + from->wait_first;
+    l->wait = from->wait_count ? t->wait + from->wait_first : NULL;
     l->counter = &t->counter[number];
     l->number = number;
     l->length = from->length;

@@ -69,13 +69,17 @@ static void give_back(struct waiter *w, struct rd_lane *l)
     rd_rcu_read_unlock();
 }
 
-/* Whether the caller has looked for work long enough to sleep. */
+/* Whether the caller has looked for work long enough to sleep: at once where threads outnumber
+ * CPUs. (To yield instead costs a whole time slice of whoever else wants the CPU.) */
 static int is_idle_long(struct waiter *w)
 {
-    int64_t now = rd_os.now_ns();
+    int64_t now;
+    if (!rd_spin_polls())
+        return 1;
+    now = rd_os.now_ns();
     if (!w->idle_since)
         w->idle_since = now;
-    return now - w->idle_since >= (rd_spin_polls() ? w->park_after_ns : 0);
+    return now - w->idle_since >= w->park_after_ns;
 }
 
 static int is_late(const struct waiter *w)
@@ -155,6 +159,8 @@ rondo_status rd_wait(struct rd_source *s, uint64_t id, uint64_t count, int64_t d
     note_waited(s, count);
     for (;;) {
         w.clean = 0;
+        if (!lane)
+            lane = take_lane(&w, &turn);
         if (lane)
             drive(&w, lane);
         if (is_over(&w)) {
@@ -168,6 +174,6 @@ rondo_status rd_wait(struct rd_source *s, uint64_t id, uint64_t count, int64_t d
             park(&w);
         else if (!lane)
             rd_spin_pause();
-        lane = take_lane(&w, &turn);
+        lane = NULL;
     }
 }

@@ -16,10 +16,9 @@
 #include "src/machine/spin.h"
 #include "src/machine/topology.h"
 
-#include <sched.h>
 #include <signal.h>
 
-enum { DOZE_NS = 10000000, DOZES = 10, PARK_MIN_NS = 50000, PARK_MAX_NS = 1000000, YIELDS = 8 };
+enum { DOZE_NS = 10000000, DOZES = 10, PARK_MIN_NS = 50000, PARK_MAX_NS = 1000000 };
 
 _Thread_local int rd_task_depth;
 
@@ -155,7 +154,7 @@ static void run(struct rd_worker *w)
 {
     int64_t idle_since = 0, stalled_since = 0, timeout = PARK_MIN_NS, now;
     uint64_t seen = 0;
-    int blocked, yields = 0;
+    int blocked;
     for (;;) {
         /* Before all that the poke may be about: who reads the new value sees what was poked for.
          */
@@ -165,7 +164,6 @@ static void run(struct rd_worker *w)
         take_inbox(w);
         if (turn(w, &blocked)) {
             idle_since = stalled_since = 0;
-            yields = 0;
             timeout = PARK_MIN_NS;
             continue;
         }
@@ -176,17 +174,12 @@ static void run(struct rd_worker *w)
             rd_spin_pause();
             continue;
         }
-        if (!rd_spin_polls() && yields++ < YIELDS) {
-            sched_yield();
-            continue;
-        }
         if (w->stall_ns)
             watch(w, blocked, now, &stalled_since, &seen);
         park(w, attention, blocked, timeout);
         if (timeout < PARK_MAX_NS)
             timeout *= 2;
         idle_since = 0;
-        yields = 0;
     }
 }
 
