@@ -103,7 +103,8 @@ typedef struct rondo_task_desc {
     const char *name; /* copied; NULL: "task" */
     uint64_t tag;     /* the caller's own id, returned in results */
     rondo_task_fn *fn;
-    const void *arg; /* copied; the task sees a copy aligned to 64 bytes, NULL if arg_bytes is 0 */
+    const void *
+        arg; /* copied; the copy is aligned for any type of its size, at most to 64; NULL without */
     size_t arg_bytes;
     void *context; /* given as is; see rondo_task_context */
     /* Called once with `context`, when the subgraph and every exec made from it are gone; by the

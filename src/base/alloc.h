@@ -14,7 +14,7 @@ struct rd_allocator {
     /* Makes a block longer, moving it if need be, contents kept; NULL: allocate, copy, release. The
      * C library moves large blocks by remapping their pages, so that growing arrays touch no page
      * twice. */
-    void *(*resize)(void *context, void *block, size_t bytes);
+    void *(*resize)(void *context, void *block, size_t old_bytes, size_t bytes);
     void *context;
     rd_atomic64 bytes; /* obtained and not given back */
     rd_atomic64 calls; /* of allocate */

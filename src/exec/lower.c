@@ -17,6 +17,14 @@ static void *copy_array(struct rd_exec *x, const void *from, size_t count, size_
 
 static size_t align64(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
 
+/* Where the next argument begins, `at` bytes being taken: aligned as any type of its size can ask
+ * for, at least to 16 bytes and at most to 64. Small arguments of neighbouring ops share a line. */
+static size_t arg_at(size_t at, size_t bytes)
+{
+    size_t align = bytes <= 16 ? 16 : bytes <= 32 ? 32 : 64;
+    return (at + align - 1) & ~(align - 1);
+}
+
 /* ---- the tables a task's view reads */
 
 static void fill_nodes(struct rd_exec *x, const struct rd_subgraph *g)
@@ -213,8 +221,9 @@ static void lower_plain(struct rd_exec *x, const struct rd_subgraph *g, const st
     op->arg = NULL;
     if (!n->arg_bytes)
         return;
+    *at = arg_at(*at, n->arg_bytes);
     op->arg = memcpy(x->args + *at, g->args.item + n->arg, n->arg_bytes);
-    *at += align64(n->arg_bytes);
+    *at += n->arg_bytes;
 }
 
 static void lower_patched(struct rd_exec *x, const struct rd_subgraph *g, const struct rd_node *n,
@@ -253,12 +262,12 @@ static int lower_ops(struct rd_exec *x, const struct rd_subgraph *g)
 {
     struct rd_allocator *a = &x->rt->alloc;
     size_t patched = 0, at, patch, patched_at = 0;
-    for (size_t v = 0; v < g->nodes.count; v++) {
-        const struct rd_node *n = &g->nodes.item[v];
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        const struct rd_node *n = &g->nodes.item[x->program.plan->op[i].node];
         if (n->patch_count)
             patched += RD_PATCHED_HEAD + align64(n->arg_bytes);
-        else
-            x->args_bytes += align64(n->arg_bytes);
+        else if (n->arg_bytes)
+            x->args_bytes = arg_at(x->args_bytes, n->arg_bytes) + n->arg_bytes;
         x->patch_count += n->patch_count;
     }
     x->patched_bytes = patched * x->tracks;

@@ -2,6 +2,7 @@
 /* Records a random program into a subgraph of Rondo, and the tasks that run its bodies there. */
 #include "tests/engine/random_program.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +58,7 @@ static void check_view(struct rg_run *run, const rondo_task *self, uint32_t node
 static void check_self(struct rg_run *run, const rondo_task *self, uint32_t node, const void *arg)
 {
     const struct rg_record *r = &run->program->record[run->program->node[node].record];
-    if ((uintptr_t)arg % 64 != 0)
+    if ((uintptr_t)arg % _Alignof(max_align_t) != 0)
         rg_run_wrong(run, "node %u: argument not aligned", node);
     if (self->rank != 0 || self->team != 1 || self->stream)
         rg_run_wrong(run, "node %u: rank %u of %u", node, self->rank, self->team);
