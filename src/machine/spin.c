@@ -8,9 +8,9 @@
 
 enum { SPIN_NS = 2000 };
 
-/* Two pauses between polls: with one, the poll takes the line away from the lane that is about to
- * write it; with more than three, a hand-over is noticed late. */
-struct rd_spin rd_spin = { 2, 0 };
+/* Three pauses between polls: with one, the poll takes the line away from the lane that is about to
+ * write it; with many, a hand-over is noticed late. */
+struct rd_spin rd_spin = { 3, 0 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int workers;     /* under the lock */
