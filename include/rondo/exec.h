@@ -91,7 +91,9 @@ typedef struct rondo_result {
 
 /* One call for submit and wait, the caller running the exec's cpu 0 work itself. Returns the worst
  * that became of its replays and fills `result` (may be NULL) with the first failure. AGAIN: not
- * complete after `timeout_ns` (0: do not wait, negative: for ever); the replays go on. */
+ * complete after `timeout_ns` (0: do not wait, negative: for ever); the replays go on. STALE: the
+ * exec was destroyed, before the submit or before the result was read (the message says which).
+ * WOULD_BLOCK inside a task: nothing was submitted. */
 RONDO_API rondo_status rondo_replay_and_wait_sized(rondo_exec exec, const rondo_replay_args *args,
                                                    size_t args_bytes, int64_t timeout_ns,
                                                    rondo_result *result, size_t result_bytes);

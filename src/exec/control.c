@@ -10,7 +10,7 @@ rondo_status rd_exec_set_param(struct rd_exec *x, rondo_param param, const void 
 {
     struct rd_sticky *old, *fresh;
     uint32_t index;
-    rondo_status status = rd_exec_param_index(x, param, "set_param", 0, &index);
+    rondo_status status = rd_exec_param_index(x, param, "set_param", &index);
     if (status)
         return status;
     if (!value)

@@ -141,7 +141,7 @@ rondo_status rd_request_check(struct rd_exec *x, const rondo_replay_args *args,
                               struct rd_request *call);
 void rd_request_end(struct rd_exec *x, struct rd_request *call);
 rondo_status rd_exec_param_index(const struct rd_exec *x, rondo_param param, const char *what,
-                                 uint32_t position, uint32_t *index);
+                                 uint32_t *index);
 
 /* ---- submit.c */
 /* What a submit leaves its caller with. */
@@ -167,7 +167,8 @@ rondo_status rd_exec_destroy(rondo_exec handle);
 /* Waits for an event; the caller drives the exec's cpu 0 lanes meanwhile. deadline: rd_os.now_ns
  * time, negative: for ever. `lane` as in rd_submitted, given back in any case. AGAIN past the
  * deadline. */
-/* *clean: 1 if it is known that no replay of the exec up to this one failed. */
+/* *clean: 1 if it is known that no replay of the exec up to this one failed; clean NULL: the caller
+ * waits for room, and drives the lane as long as it has work. */
 rondo_status rd_wait(struct rd_source *s, uint64_t id, uint64_t count, int64_t deadline,
                      struct rd_lane *lane, int *clean);
 

@@ -173,7 +173,6 @@ static rondo_status no_room(const struct rd_exec *x, const struct room *room)
 rondo_status rd_exec_submit(rondo_exec handle, const rondo_replay_args *args, int drive,
                             int64_t deadline, struct rd_submitted *out)
 {
-    int clean;
     out->lane = NULL;
     if (!args)
         args = &none;
@@ -194,7 +193,7 @@ rondo_status rd_exec_submit(rondo_exec handle, const rondo_replay_args *args, in
             return status;
         /* On the event's record: the exec may be destroyed meanwhile, and then the new look-up
          * tells. */
-        if (rd_wait(room.source, room.id, room.count, deadline, NULL, &clean))
+        if (rd_wait(room.source, room.id, room.count, deadline, NULL, NULL))
             return rd_error(RONDO_ERR_AGAIN, "replay: no room in the exec's window in time");
     }
 }

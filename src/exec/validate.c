@@ -3,6 +3,7 @@
  * nothing but for calls with many bindings. Inside an RCU read section. */
 #include "src/exec/exec.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char *slot_name(const struct rd_exec *x, uint32_t slot)
@@ -24,27 +25,28 @@ static int part_index(const struct rd_exec *x, uint64_t id, enum rd_part part, u
 }
 
 rondo_status rd_exec_param_index(const struct rd_exec *x, rondo_param param, const char *what,
-                                 uint32_t position, uint32_t *index)
+                                 uint32_t *index)
 {
     if (part_index(x, param.id, RD_PART_PARAM, x->params, index))
         return RONDO_OK;
     return rd_error(RONDO_ERR_INVALID,
-                    "exec '%s': %s[%u]: handle 0x%llx is no parameter of its subgraph",
-                    x->program.exec_name, what, position, (unsigned long long)param.id);
+                    "exec '%s': %s: handle 0x%llx is no parameter of its subgraph",
+                    x->program.exec_name, what, (unsigned long long)param.id);
 }
 
 static rondo_status check_values(const struct rd_exec *x, const rondo_replay_args *args,
                                  const struct rd_sticky *sticky)
 {
     uint32_t index, i, p;
-    rondo_status status;
+    char what[32];
     if (args->value_count && !args->values)
         return rd_error(RONDO_ERR_INVALID, "exec '%s': value_count is %u but values is NULL",
                         x->program.exec_name, args->value_count);
     for (i = 0; i < args->value_count; i++) {
-        status = rd_exec_param_index(x, args->values[i].param, "values", i, &index);
-        if (status)
-            return status;
+        if (!part_index(x, args->values[i].param.id, RD_PART_PARAM, x->params, &index)) {
+            snprintf(what, sizeof what, "values[%u]", i);
+            return rd_exec_param_index(x, args->values[i].param, what, &index);
+        }
         if (!args->values[i].value)
             return rd_error(RONDO_ERR_INVALID,
                             "exec '%s': values[%u]: parameter '%s' is given NULL",
@@ -52,7 +54,7 @@ static rondo_status check_values(const struct rd_exec *x, const rondo_replay_arg
     }
     for (p = 0; sticky && sticky->missing && p < x->params; p++) {
         for (i = 0; i < args->value_count; i++)
-            if (rd_exec_param_index(x, args->values[i].param, "values", i, &index) == RONDO_OK &&
+            if (part_index(x, args->values[i].param.id, RD_PART_PARAM, x->params, &index) &&
                 index == p)
                 break;
         if (i == args->value_count && !sticky->given[p])

@@ -17,6 +17,7 @@ struct waiter {
     uint64_t id, count;
     int64_t deadline, park_after_ns;
     int64_t idle_since; /* 0: progressed since the last look at the clock */
+    int drain;          /* drive on while the lane has work, also when the event is complete */
     int clean;          /* no replay of the exec had failed when a seat was given back last */
 };
 
@@ -95,7 +96,7 @@ static void drive(struct waiter *w, struct rd_lane *l)
     rd_task_depth++;
     for (;;) {
         state = rd_lane_advance(l, rd_spin_polls());
-        if (is_over(w))
+        if (is_over(w) && !w->drain)
             break;
         if (l->owed) {
             rd_fence(); /* as in give_back */
@@ -154,7 +155,7 @@ static void note_waited(struct rd_source *s, uint64_t count)
 rondo_status rd_wait(struct rd_source *s, uint64_t id, uint64_t count, int64_t deadline,
                      struct rd_lane *lane, int *clean)
 {
-    struct waiter w = { s, id, count, deadline, PARK_AFTER_NS, 0, 0 };
+    struct waiter w = { s, id, count, deadline, PARK_AFTER_NS, 0, !clean, 0 };
     uint32_t turn = 0;
     note_waited(s, count);
     for (;;) {
@@ -164,7 +165,8 @@ rondo_status rd_wait(struct rd_source *s, uint64_t id, uint64_t count, int64_t d
         if (lane)
             drive(&w, lane);
         if (is_over(&w)) {
-            *clean = w.clean;
+            if (clean)
+                *clean = w.clean;
             return RONDO_OK;
         }
         if (is_late(&w))

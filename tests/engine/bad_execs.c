@@ -408,7 +408,7 @@ static const struct bad_case execs[] = {
     ROW("no exec reset", reset_nothing, "exec: the handle is {0}"),
     ROW("an unknown mode set", set_unknown_mode, "exec 'step': set_mode: mode 3 is unknown"),
     ROW("another recording's parameter set", set_foreign_param,
-        "exec 'step': set_param[0]: handle 0x%H is no parameter of its subgraph"),
+        "exec 'step': set_param: handle 0x%H is no parameter of its subgraph"),
     ROW("a parameter set to nothing", set_param_null,
         "exec 'step': set_param: parameter 'p' is given NULL"),
     ROW("another recording's node looked at", info_of_foreign,
