@@ -157,11 +157,12 @@ rondo_status rd_wait(struct rd_source *s, uint64_t id, uint64_t count, int64_t d
 {
     struct waiter w = { s, id, count, deadline, PARK_AFTER_NS, 0, !clean, 0 };
     uint32_t turn = 0;
-    note_waited(s, count);
     for (;;) {
         w.clean = 0;
-        if (!lane)
+        if (!lane) {
+            note_waited(s, count);
             lane = take_lane(&w, &turn);
+        }
         if (lane)
             drive(&w, lane);
         if (is_over(&w)) {
