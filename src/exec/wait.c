@@ -18,7 +18,7 @@ struct waiter {
     int64_t deadline, park_after_ns;
     int64_t idle_since; /* 0: progressed since the last look at the clock */
     int drain;          /* drive on while the lane has work, also when the event is complete */
-    int clean;          /* no replay of the exec had failed when a seat was given back last */
+    int clean;          /* complete, and no replay of the exec up to then had failed */
 };
 
 static int is_over(const struct waiter *w) { return rd_source_reached(w->source, w->id, w->count); }
@@ -49,7 +49,8 @@ static struct rd_lane *take_lane(struct waiter *w, uint32_t *turn)
     return taken;
 }
 
-static void give_back(struct waiter *w, struct rd_lane *l)
+/* `over`: the event was seen complete before. */
+static void give_back(struct waiter *w, struct rd_lane *l, int over)
 {
     struct rd_track *t = l->track;
     struct rd_exec *x = t->exec;
@@ -66,7 +67,7 @@ static void give_back(struct waiter *w, struct rd_lane *l)
         rd_lane_pay(l, owed);
     if (RD_UNLIKELY(rd_lane_left_work(t, replay, begun)))
         rd_worker_poke(&x->rt->workers[0]);
-    w->clean = !rd_load_relaxed(&x->failures.bad); /* of replays whose end the caller has seen */
+    w->clean = over && !rd_load_relaxed(&x->failures.bad); /* the event's end was acquired */
     rd_rcu_read_unlock();
 }
 
@@ -93,10 +94,12 @@ static int is_late(const struct waiter *w)
 static void drive(struct waiter *w, struct rd_lane *l)
 {
     enum rd_advance state;
+    int over;
     rd_task_depth++;
     for (;;) {
         state = rd_lane_advance(l, rd_spin_polls());
-        if (is_over(w) && !w->drain)
+        over = is_over(w);
+        if (over && !w->drain)
             break;
         if (l->owed) {
             rd_fence(); /* as in give_back */
@@ -111,7 +114,7 @@ static void drive(struct waiter *w, struct rd_lane *l)
             break;
     }
     rd_task_depth--;
-    give_back(w, l);
+    give_back(w, l, over);
 }
 
 /* cpu 0's worker may be dozing, because callers drove the lane so far: this one stops. */
