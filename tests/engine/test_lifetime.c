@@ -167,7 +167,8 @@ Test(engine_lifetime, bindings_while_execs_are_freed, .timeout = 300)
     ET_OK(rondo_instantiate(g, &(rondo_instantiate_options){ .window = 2 }, &exec));
     cr_assert_eq(pthread_create(&thread, NULL, make_and_destroy, &churn), 0);
     et_alarm(120, "bindings: stuck\n");
-    for (uint64_t i = 0; i < replays; i++) {
+    uint64_t done = 0;
+    for (uint64_t i = 0; i < replays || atomic_load(&churn.lives) < 10; i++, done++) {
         rondo_binding bind = { slot, buffer[i % 2] };
         rondo_replay_args args = { .bindings = &bind, .binding_count = 1, .count = 1 + i % 3 };
         ET_OK(rondo_replay(exec, &args, NULL));
@@ -177,10 +178,9 @@ Test(engine_lifetime, bindings_while_execs_are_freed, .timeout = 300)
     cr_assert_eq(pthread_join(thread, NULL), 0);
     et_alarm(0, " ");
     uint64_t expected = 0;
-    for (uint64_t i = 0; i < replays; i++)
+    for (uint64_t i = 0; i < done; i++)
         expected += 1 + i % 3;
     cr_assert_eq(sum[0] + sum[1], expected);
-    cr_assert(atomic_load(&churn.lives) > 0);
     ET_OK(rondo_exec_destroy(exec));
     ET_OK(rondo_subgraph_destroy(g));
     ET_OK(rondo_buffer_destroy(buffer[0]));
