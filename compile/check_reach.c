@@ -9,7 +9,7 @@
 
 enum { CLOSURE_NODES = 4096 };
 static const uint64_t closure_bytes = 1u << 26;
-static const uint64_t search_budget = 1u << 25; /* ops looked at, and lanes per node */
+static const uint64_t search_budget = 1u << 22; /* ops looked at, and lanes per node */
 
 struct reach {
     struct rd_check *c;
