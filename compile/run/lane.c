@@ -203,13 +203,14 @@ enum rd_advance rd_lane_work(struct rd_work *work, struct rd_unmet *unmet)
     *unmet = l->unmet; /* copied before the seat is another's */
     owed = l->owed;
     l->owed = RD_OWES_NOTHING;
-    rd_seat_give(l);
-    if (owed) {
-        /* Orders the counter and done with the looks; partners: the fences of parked lanes, of
-         * callers that wait for done, and of a call that has more replays to publish
-         * (src/exec/batch.c). */
-        rd_fence();
-        rd_lane_pay(l, owed);
+    if (!owed) {
+        rd_seat_give(l);
+        return state;
     }
+    /* The fence orders the counter and done with the looks; partners: the fences of parked lanes,
+     * of callers that wait for done, and of a call that has more replays to publish
+     * (src/exec/batch.c). */
+    rd_seat_give_fence(l);
+    rd_lane_pay(l, owed);
     return state;
 }

@@ -14,6 +14,11 @@ static inline int rd_seat_take(struct rd_lane *l)
            rd_cas_acquire(&l->seat, &free, RD_SEAT_HELD);
 }
 static inline void rd_seat_give(struct rd_lane *l) { rd_store_release(&l->seat, RD_SEAT_FREE); }
+/* The same and a fence, for a driver that has something to look at afterwards. */
+static inline void rd_seat_give_fence(struct rd_lane *l)
+{
+    rd_store_fence32(&l->seat, RD_SEAT_FREE);
+}
 
 /* Drives the lane for one replay, or RD_OPS_MAX ops. The caller holds its seat. Polls a counter
  * `polls` times before it gives up. On BLOCKED and IDLE lane->unmet says what for. */

@@ -46,6 +46,17 @@ static inline void rd_fence(void)
 #endif
 }
 
+/* rd_store_release and rd_fence in one: on x86 an exchange is both. */
+static inline void rd_store_fence32(rd_atomic32 *p, uint32_t value)
+{
+#if defined(__x86_64__)
+    atomic_exchange_explicit(p, value, memory_order_seq_cst);
+#else
+    rd_store_release(p, value);
+    rd_fence();
+#endif
+}
+
 /* Tells the core that this is a spin loop. */
 static inline void rd_pause(void)
 {

@@ -59,10 +59,9 @@ static void give_back(struct waiter *w, struct rd_lane *l, int over)
     enum rd_owed owed = l->owed;
     l->owed = RD_OWES_NOTHING;
     rd_rcu_read_lock(); /* the exec may be freed once the seat is given back */
-    rd_seat_give(l);
     /* Orders the seat with the look at seq, and the end of a replay with the looks at who waits for
      * it. Partners: a submitter's fence between seq and its look, and those of rd_lane_pay. */
-    rd_fence();
+    rd_seat_give_fence(l);
     if (owed)
         rd_lane_pay(l, owed);
     if (RD_UNLIKELY(rd_lane_left_work(t, replay, begun)))
