@@ -20,8 +20,9 @@ uint32_t rd_park_spot(void)
 
 uint32_t rd_park_prepare(void)
 {
-    /* Relaxed: the parker's fence orders it with the wakers' look. */
-    return rd_or_relaxed(&spots[rd_park_spot()].word, 1) | 1;
+    /* Acquire: a parker that sees a wake here sees its bit gone from the wake word too, and registers
+     * anew. The parker's fence orders it with the wakers' look. */
+    return rd_or_acq_rel(&spots[rd_park_spot()].word, 1) | 1;
 }
 
 void rd_park_sleep(uint32_t prepared, int64_t timeout_ns)
