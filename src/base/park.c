@@ -20,8 +20,8 @@ uint32_t rd_park_spot(void)
 
 uint32_t rd_park_prepare(void)
 {
-    /* Acquire: a parker that sees a wake here sees its bit gone from the wake word too, and registers
-     * anew. The parker's fence orders it with the wakers' look. */
+    /* Acquire: a parker that sees a wake here sees its bit gone from the wake word too, and
+     * registers anew. The parker's fence orders it with the wakers' look. */
     return rd_or_acq_rel(&spots[rd_park_spot()].word, 1) | 1;
 }
 
