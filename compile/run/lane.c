@@ -130,8 +130,8 @@ static enum rd_advance begin(struct rd_lane *l, struct rd_frame *f)
     l->self.view.replay = f->replay;
     for (uint32_t p = 0; p < t->lanes; p++)
         l->peer[p].base = (r + t->distance) * l->peer[p].length;
-    if (RD_UNLIKELY(rd_load_relaxed(&t->submit_wake) != 0)) /* a submit wakes two, each wakes two */
-        rd_park_wake_some(&t->submit_wake, 2);
+    if (RD_UNLIKELY(rd_load_relaxed(&t->to_wake) != 0)) /* a submit wakes two, each wakes two */
+        rd_park_wake_some(&t->to_wake, rd_park_some());
     return RD_PROGRESSED;
 }
 

@@ -21,9 +21,9 @@ static void futex_wait(rd_atomic32 *word, uint32_t value, int64_t timeout_ns)
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, timeout_ns < 0 ? NULL : &t, NULL, 0);
 }
 
-static void futex_wake_all(rd_atomic32 *word)
+static int futex_wake_all(rd_atomic32 *word)
 {
-    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    return (int)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
 struct rd_os rd_os = { now_ns, futex_wait, futex_wake_all };

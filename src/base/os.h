@@ -11,7 +11,7 @@ struct rd_os {
     /* Sleeps while *word is `value`, at most timeout_ns (negative: for ever); may return at any
      * time. */
     void (*futex_wait)(rd_atomic32 *word, uint32_t value, int64_t timeout_ns);
-    void (*futex_wake_all)(rd_atomic32 *word);
+    int (*futex_wake_all)(rd_atomic32 *word); /* how many it woke */
 };
 extern struct rd_os rd_os;
 

@@ -27,8 +27,12 @@ uint32_t rd_park_prepare(void)
 
 void rd_park_sleep(uint32_t prepared, int64_t timeout_ns)
 {
-    rd_os.futex_wait(&spots[rd_park_spot()].word, prepared, timeout_ns);
+    rd_atomic32 *word = &spots[rd_park_spot()].word;
+    rd_os.futex_wait(word, prepared, timeout_ns);
+    rd_load_acquire(word); /* what the waker did before; pairs with rd_park_wake_spot */
 }
+
+int rd_park_some(void) { return rd_load_relaxed(&given) > SPOTS ? SPOTS : 2; }
 
 int rd_park_wake_spot(uint32_t spot)
 {
@@ -38,9 +42,7 @@ int rd_park_wake_spot(uint32_t spot)
      * help. */
     while (!rd_cas_acq_rel(word, &old, (old + 2) & ~1u))
         ;
-    if (old & 1)
-        rd_os.futex_wake_all(word);
-    return (int)(old & 1);
+    return (old & 1) && rd_os.futex_wake_all(word) > 0;
 }
 
 RD_NOINLINE void rd_park_wake(rd_atomic64 *wake_word)

@@ -31,9 +31,13 @@ void rd_park_sleep(uint32_t prepared, int64_t timeout_ns);
 /* Steps c and d: wakes every spot registered in a wake word. The caller has fenced since its
  * change. */
 void rd_park_wake(rd_atomic64 *wake_word);
-/* As rd_park_wake, but only until `most` sleeping spots were woken; the others stay registered. */
+/* As rd_park_wake, but only until `most` spots were woken that somebody slept on; the others stay
+ * registered. */
 void rd_park_wake_some(rd_atomic64 *wake_word, int most);
-/* Wakes one spot; whether somebody slept there. */
+/* How many sleepers a waker of some wakes: two; all where threads share spots, since then a sleeper
+ * may be another one than who registered. */
+int rd_park_some(void);
+/* Wakes one spot; whether the kernel woke somebody there. */
 int rd_park_wake_spot(uint32_t spot);
 
 /* Step 2 for one wake word. */

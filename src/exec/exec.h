@@ -129,11 +129,12 @@ static inline void rd_frame_publish(struct rd_track *t, uint64_t local)
     /* Release: the whole frame; pairs with the acquire in lane.c's begin. */
     rd_store_release(&rd_track_frame(t, local)->seq, local + 1);
 }
+void rd_track_wake_some(struct rd_track *t);
 /* Wakes who waits for a frame of the track; behind a fence since its publication. */
 static inline void rd_track_wake(struct rd_track *t)
 {
     if (RD_UNLIKELY(rd_load_relaxed(&t->submit_wake) != 0))
-        rd_park_wake_some(&t->submit_wake, 2); /* each of the two wakes two more */
+        rd_track_wake_some(t);
 }
 
 /* ---- validate.c */

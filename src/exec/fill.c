@@ -140,3 +140,14 @@ void rd_frame_fill(struct rd_exec *x, uint64_t ticket, const struct rd_request *
     if (call->binding_count)
         hold(x, f, call);
 }
+
+/* A submit wakes two workers, and each that begins the replay wakes two more, of those that waited
+ * before this submit: they are taken out of submit_wake first, since who has ended the replay waits
+ * there again, for the next, and would use up the wakes. Only spots that somebody slept on count as
+ * woken, and a sleeper has not begun: it sees to_wake when it does. So none of those taken is left
+ * asleep. */
+RD_NOINLINE void rd_track_wake_some(struct rd_track *t)
+{
+    rd_or_acq_rel(&t->to_wake, rd_exchange_acq_rel(&t->submit_wake, 0));
+    rd_park_wake_some(&t->to_wake, rd_park_some());
+}

@@ -118,6 +118,7 @@ struct rd_track {
     rd_atomic64
         boundaries; /* serial boundaries that made a lane wait for the whole replay before */
     RD_ALIGNED rd_atomic64 submit_wake; /* spots that wait for a frame's seq */
+    rd_atomic64 to_wake; /* taken from there by a submit, for those it woke to wake */
 };
 
 /* The looks at wake words that a driver owes after the end of a replay, behind a fence. */
