@@ -280,7 +280,6 @@ rondo_status rd_record_move(struct rd_subgraph *g, enum rd_node_kind kind,
     const char *name = kind == RD_NODE_COPY ? "copy" : "fill";
     struct rd_mark mark;
     struct rd_node n;
-    uint32_t index;
     rondo_status status;
     memset(&n, 0, sizeof n);
     n.fn = kind == RD_NODE_COPY ? rd_move_copy : rd_move_fill;
@@ -291,12 +290,5 @@ rondo_status rd_record_move(struct rd_subgraph *g, enum rd_node_kind kind,
     status = rd_name_add(g, desc->name ? desc->name : name, &n.name);
     if (!status)
         status = fill_move(g, kind, desc, &n);
-    if (!status)
-        status = rd_node_add(g, &n, &index);
-    if (status) {
-        rd_mark_restore(g, &mark);
-        return status;
-    }
-    node->id = rd_part_id(g->serial, RD_PART_NODE, index);
-    return RONDO_OK;
+    return rd_node_finish(g, &mark, status, &n, node);
 }

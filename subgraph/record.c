@@ -291,11 +291,24 @@ rondo_status rd_node_add(struct rd_subgraph *g, const struct rd_node *node, uint
     return RONDO_OK;
 }
 
+rondo_status rd_node_finish(struct rd_subgraph *g, const struct rd_mark *mark, rondo_status status,
+                            const struct rd_node *node, rondo_node *handle)
+{
+    uint32_t index;
+    if (!status)
+        status = rd_node_add(g, node, &index);
+    if (status) {
+        rd_mark_restore(g, mark);
+        return status;
+    }
+    handle->id = rd_part_id(g->serial, RD_PART_NODE, index);
+    return RONDO_OK;
+}
+
 rondo_status rd_record_task(struct rd_subgraph *g, const rondo_task_desc *desc, rondo_node *node)
 {
     struct rd_mark mark;
     struct rd_node n;
-    uint32_t index;
     rondo_status status;
     memset(&n, 0, sizeof n);
     rd_mark_take(g, &mark);
@@ -306,14 +319,7 @@ rondo_status rd_record_task(struct rd_subgraph *g, const rondo_task_desc *desc, 
         status = rd_take_accesses(g, desc, NULL, &n);
     if (!status)
         status = rd_take_after(g, desc, n.name, (uint32_t)g->nodes.count, 1);
-    if (!status)
-        status = rd_node_add(g, &n, &index);
-    if (status) {
-        rd_mark_restore(g, &mark);
-        return status;
-    }
-    node->id = rd_part_id(g->serial, RD_PART_NODE, index);
-    return RONDO_OK;
+    return rd_node_finish(g, &mark, status, &n, node);
 }
 
 int rd_call_run(rondo_task *self, const void *arg)
@@ -330,7 +336,6 @@ rondo_status rd_record_call(struct rd_subgraph *g, const char *name, void (*fn)(
     struct rd_call call = { fn, context };
     struct rd_mark mark;
     struct rd_node n;
-    uint32_t index;
     rondo_status status;
     if (!name)
         name = "call";
@@ -346,14 +351,7 @@ rondo_status rd_record_call(struct rd_subgraph *g, const char *name, void (*fn)(
     status = rd_name_add(g, name, &n.name);
     if (!status)
         status = rd_take_arg(g, &call, sizeof call, &n.arg);
-    if (!status)
-        status = rd_node_add(g, &n, &index);
-    if (status) {
-        rd_mark_restore(g, &mark);
-        return status;
-    }
-    node->id = rd_part_id(g->serial, RD_PART_NODE, index);
-    return RONDO_OK;
+    return rd_node_finish(g, &mark, status, &n, node);
 }
 
 rondo_status rd_record_edge(struct rd_subgraph *g, rondo_node from, rondo_node to,

@@ -67,5 +67,9 @@ rondo_status rd_take_accesses(struct rd_subgraph *g, const rondo_task_desc *desc
 rondo_status rd_take_after(struct rd_subgraph *g, const rondo_task_desc *desc, uint32_t name,
                            uint32_t first, uint32_t count);
 rondo_status rd_node_add(struct rd_subgraph *g, const struct rd_node *node, uint32_t *index);
+/* The end of a builder of one node: adds it if all went well, else takes back what was added since
+ * the mark. */
+rondo_status rd_node_finish(struct rd_subgraph *g, const struct rd_mark *mark, rondo_status status,
+                            const struct rd_node *node, rondo_node *handle);
 
 #endif

@@ -41,7 +41,6 @@ struct rd_exec_slot {
 struct rd_sticky {
     struct rd_garbage garbage; /* first */
     struct rd_allocator *alloc;
-    size_t block_bytes;
     uint32_t missing; /* parameters without a value */
     uint8_t *given;   /* by parameter; behind the block */
     char *block;      /* aligned to 64 */
@@ -84,7 +83,6 @@ struct rd_exec {
     /* {epoch:24, cancelled before it:40}: valid for replays of that epoch. Only used with rings. */
     rd_atomic64 ring_word;
     rd_atomic32 interpreted; /* mode of the frames to come */
-    rd_atomic32 holding;     /* frames that hold more than their slot */
     struct rd_batch batch;
     RD_ALIGNED rd_atomic64 word;
 };

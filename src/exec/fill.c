@@ -10,7 +10,6 @@ static void let_go(struct rd_exec *x, struct rd_frame *f)
     for (uint32_t i = 0; i < f->held_count; i++)
         rd_buffer_unref(f->held[i]);
     f->held_count = 0;
-    rd_sub_relaxed(&x->holding, 1);
     rd_sub_relaxed(&x->rt->held, 1);
     rd_store_release(&f->hold, RD_HOLD_NONE); /* pairs with the filler's acquire */
 }
@@ -73,7 +72,6 @@ static void hold(struct rd_exec *x, struct rd_frame *f, const struct rd_request 
     }
     f->held_count = call->binding_count;
     f->held_for = rd_exec_local(x, f->replay) + 1;
-    rd_add_relaxed(&x->holding, 1);
     rd_add_relaxed(&x->rt->held, 1);
     rd_store_release(&f->hold, RD_HOLD_HELD); /* pairs with rd_frame_let_go */
     rd_fence(); /* orders the hold with the look; partner: the cleaner's fence in sweep */

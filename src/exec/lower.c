@@ -173,7 +173,6 @@ struct rd_sticky *rd_sticky_new(struct rd_exec *x)
         return NULL;
     s->alloc = &x->rt->alloc;
     s->bytes = bytes;
-    s->block_bytes = x->params_bytes;
     s->block = (char *)s + align64(sizeof *s);
     s->given = (uint8_t *)s->block + x->params_bytes;
     return s;

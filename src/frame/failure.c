@@ -151,10 +151,8 @@ uint64_t rd_failures_cancelled_before(const struct rd_failures *fs, uint64_t rep
     return e->cancelled_before + (replay < end ? replay : end) - e->replay - 1;
 }
 
-static void tell(const struct rd_failures *fs, const struct rd_program *p,
-                 const struct rd_failure *k, rondo_result *result)
+static void tell(const struct rd_program *p, const struct rd_failure *k, rondo_result *result)
 {
-    (void)fs;
     result->tag = p->tag ? p->tag[k->node] : 0;
     snprintf(result->node, sizeof result->node, "%s", rd_program_name(p, k->node));
     snprintf(result->message, sizeof result->message, "%s", k->message);
@@ -166,7 +164,7 @@ static void tell_cancelled(struct rd_failures *fs, const struct rd_program *p, u
     const struct rd_failure *k = find_kept(fs, by);
     result->status = RONDO_ERR_CANCELLED;
     if (k)
-        tell(fs, p, k, result);
+        tell(p, k, result);
     snprintf(result->message, sizeof result->message, "cancelled: replay %llu failed%s%.120s",
              (unsigned long long)by, k ? ": " : "", k ? k->message : "");
 }
@@ -185,7 +183,7 @@ rondo_status rd_failures_result(struct rd_failures *fs, const struct rd_program 
     result->replays_run = replay + 1 - rd_failures_cancelled_before(fs, replay + 1);
     if (k) {
         result->status = RONDO_ERR_FAILED;
-        tell(fs, p, k, result);
+        tell(p, k, result);
     } else if (e && replay < epoch_end(fs, e->epoch)) {
         tell_cancelled(fs, p, e->replay, result);
     } else if (latest - replay >= RD_KEPT_SUCCESSES) {
@@ -208,7 +206,7 @@ rondo_status rd_failures_first(struct rd_failures *fs, const struct rd_program *
     if (fs->has_first) {
         result->status = RONDO_ERR_FAILED;
         result->replay = fs->first.replay;
-        tell(fs, p, &fs->first, result);
+        tell(p, &fs->first, result);
     }
     result->replays_run = result->replay + 1 - rd_failures_cancelled_before(fs, result->replay + 1);
     pthread_mutex_unlock(&fs->lock);
