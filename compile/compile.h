@@ -19,8 +19,14 @@ struct rd_compile_input {
     uint32_t processors;      /* at least 1, at most RD_LANES_MAX */
     uint32_t handover_ns;     /* cost of a dependence from one processor to another */
     uint32_t unknown_cost_ns; /* taken for a cost of 0; at least 1 */
-    int check;                /* run plan_check */
-    int interpret_only;       /* leave the waits out; every lane is a sink */
+    /* By node, may be NULL: 1 if the node may wait for something outside of the exec (a wait, a
+     * detached or a blocking task). Nodes with the same set of such nodes upstream, themselves
+     * included, share a lane of their processor, so that a blocked one holds back only what depends
+     * on it. More than 16 sets: INVALID, unless interpret_only. */
+    const uint8_t *external;
+    uint32_t helpers;   /* the last so many processors take only nodes that are bound to them */
+    int check;          /* run plan_check */
+    int interpret_only; /* leave the waits out; every lane is a sink */
 };
 
 /* MEMORY, or INVALID for what the plan's fields cannot hold (lanes, positions); the message says

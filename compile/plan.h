@@ -41,6 +41,15 @@ struct rd_plan_lane {
     int sink;      /* a virtual END would wait for this lane */
 };
 
+/* The waits of replays in another phase than those of variant 0. The same ops at the same
+ * positions, with the same publish flags. */
+struct rd_plan_variant {
+    struct rd_op *op;
+    struct rd_wait *wait;
+    uint32_t *wait_first; /* by lane: where its further waits begin in `wait` */
+    uint64_t further_waits;
+};
+
 struct rd_plan {
     uint32_t nodes, lanes, sinks;
     uint32_t distance; /* largest carried distance */
@@ -49,6 +58,11 @@ struct rd_plan {
     struct rd_op *op;     /* nodes of them, lane after lane */
     struct rd_wait *wait; /* further waits, lane after lane */
     uint32_t *op_of_node; /* index in op */
+    /* Replay n (of those executed) is in phase n % phases. 1 phase: no variants but op and wait
+     * above, which are variant 0's. */
+    uint32_t phases, variants;
+    uint16_t *variant_of_phase;
+    struct rd_plan_variant *variant; /* variants 1 to variants - 1, at index - 1 */
     /* Predecessors within a replay, by node, dropped ones included: pred[pred_first[v] ..
      * pred_first[v + 1]) are bad-bit numbers. */
     uint32_t *pred_first, *pred;

@@ -56,7 +56,7 @@ static int pop(struct ready_queue *q, uint32_t *node, struct rd_unmet *unmet)
     rd_atomic64 *cell = &q->cell[q->head & q->mask];
     uint64_t need = ((q->head >> q->shift) + 1) << 32, value = rd_load_acquire(cell);
     if (value < need) {
-        *unmet = (struct rd_unmet){ cell, need, &q->wake, NULL };
+        *unmet = (struct rd_unmet){ cell, need, &q->wake, NULL, 0 };
         return 0;
     }
     q->head++;
@@ -104,7 +104,7 @@ static void finish(struct rd_interpreter *in, struct rd_lane *l, uint32_t node)
 static void run_node(struct rd_lane *l, struct rd_frame *f, uint32_t node)
 {
     struct rd_track *t = l->track;
-    const struct rd_op *e = &t->op[t->program->plan->op_of_node[node]];
+    const struct rd_op *e = &t->op[t->plan->op_of_node[node]];
     uint32_t bit = l->bit_first + (uint32_t)(e - l->op);
     enum rd_badness bad = rd_badness(t, f);
     int code;

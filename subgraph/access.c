@@ -64,9 +64,9 @@ static rondo_status check_fields(struct exact *e, const rondo_region *chunk)
         return refuse(e, "mode is %u", in->mode);
     if (in->flags & ~FLAGS)
         return refuse(e, "flags 0x%x: unknown bits", in->flags);
-    if (in->zero8[0] || in->zero8[1] || in->zero16 || in->zero32)
-        return refuse(e, "reserved fields are %u, %u, %u, %u, not 0", in->zero8[0], in->zero8[1],
-                      in->zero16, in->zero32);
+    if (in->type || in->op || in->zero16 || in->zero32)
+        return refuse(e, "reserved fields are %u, %u, %u, %u, not 0", in->type, in->op, in->zero16,
+                      in->zero32);
     if (in->flags & RONDO_CHUNK && !chunk)
         return refuse(e, "RONDO_CHUNK is for rondo_record_for only");
     if (in->flags & RONDO_CHUNK && memcmp(&in->region, &none, sizeof none))

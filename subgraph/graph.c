@@ -11,6 +11,13 @@ void rd_graph_free(struct rd_allocator *a, struct rd_graph *g)
 {
     rd_free_array(a, g->first, (size_t)g->nodes + 1, sizeof *g->first);
     rd_free_array(a, g->pred, g->pred_capacity, sizeof *g->pred);
+    for (uint32_t v = 0; g->variant && v < g->variants; v++) {
+        rd_free_array(a, g->variant[v].first, (size_t)g->nodes + 1, sizeof *g->variant[v].first);
+        rd_free_array(a, g->variant[v].pred, g->variant[v].pred_capacity,
+                      sizeof *g->variant[v].pred);
+    }
+    rd_free_array(a, g->variant, g->variants, sizeof *g->variant);
+    rd_free_array(a, g->variant_of_phase, g->phases, sizeof *g->variant_of_phase);
     memset(g, 0, sizeof *g);
 }
 
@@ -85,7 +92,7 @@ static int settle_keys(struct rd_allocator *a, uint32_t nodes, uint32_t *first, 
 rondo_status rd_graph_build(struct rd_allocator *a, const struct rd_edge_lists *l, uint32_t nodes,
                             struct rd_graph *graph)
 {
-    struct rd_graph g = { nodes, 0, NULL, NULL, 0, 0 };
+    struct rd_graph g = { .nodes = nodes };
     uint64_t *key = NULL;
     size_t total = l->hand_count + l->found->count, i;
     if (total > UINT32_MAX)

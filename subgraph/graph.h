@@ -32,6 +32,19 @@ struct rd_graph {
      */
     int serial_boundaries;
     size_t pred_capacity; /* allocated length of pred */
+    /* `when every`: replay n (of those executed) is in phase n % phases, and which nodes run and
+     * which edges there are depends on the phase. `first` and `pred` above are the union over all
+     * phases; variant[variant_of_phase[phase]] has the edges into a replay of that phase, subsets
+     * of the union. phases 1: no variants, both pointers NULL. */
+    uint32_t phases, variants;
+    uint16_t *variant_of_phase;
+    struct rd_variant *variant;
+};
+
+struct rd_variant {
+    uint32_t *first; /* as rd_graph's */
+    struct rd_edge *pred;
+    size_t pred_capacity;
 };
 
 void rd_graph_free(struct rd_allocator *a, struct rd_graph *g); /* frees the arrays, not g */

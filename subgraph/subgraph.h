@@ -11,8 +11,25 @@
 
 #include <rondo/subgraph.h>
 
-enum rd_node_kind { RD_NODE_TASK, RD_NODE_CALL, RD_NODE_COPY, RD_NODE_FILL };
-enum rd_slot_kind { RD_SLOT_FIXED, RD_SLOT_RING, RD_SLOT_BOUND };
+enum rd_node_kind {
+    RD_NODE_TASK,
+    RD_NODE_CALL,
+    RD_NODE_COPY,
+    RD_NODE_FILL,
+    RD_NODE_ALLREDUCE,
+    RD_NODE_WAIT,
+    RD_NODE_SIGNAL,
+    /* made by rd_subgraph_expand */
+    RD_NODE_COMBINE, /* adds the shares of RONDO_REDUCE accesses to their slot */
+    RD_NODE_RANK,    /* a rank of a team but the first */
+};
+enum rd_slot_kind {
+    RD_SLOT_FIXED,
+    RD_SLOT_RING,
+    RD_SLOT_BOUND,
+    RD_SLOT_TEMPORARY, /* memory of the exec's, one per replay in flight */
+    RD_SLOT_TOKEN,     /* no memory; its own address range in the analysis, elements of 1 byte */
+};
 enum { RD_PROCESSOR_ANY = 0xffff };
 
 /* A normalised box: counts at least 1, absent dimensions first 0 and count 1. Same layout as
@@ -28,6 +45,7 @@ struct rd_slot {
         *buffers; /* referenced; 1 of a fixed slot, `count` of a ring, none if bound */
     uint32_t count, ring_first, ring_stride; /* stride at least 1 */
     uint32_t alias; /* index of the slot it may share bytes with, itself if none */
+    uint8_t zeroed; /* of a temporary */
 };
 
 struct rd_param {
@@ -44,7 +62,33 @@ struct rd_param {
 struct rd_access {
     uint32_t slot;
     uint32_t box, box_count;
-    uint8_t mode; /* RONDO_READ, RONDO_WRITE, RONDO_READ_WRITE */
+    uint8_t mode;     /* RONDO_READ, _WRITE, _READ_WRITE, _COMMUTE, _REDUCE */
+    uint8_t type, op; /* of RONDO_REDUCE */
+};
+
+/* A condition under which a node runs: everything set holds. */
+struct rd_when {
+    uint32_t param, flag; /* index + 1; 0: none. The flag's slot is read by an access too */
+    uint32_t every, phase;
+};
+
+/* What a wait node waits for, or a signal node sets. */
+struct rd_sync {
+    struct rd_counter_object *counter; /* referenced; NULL: the event in the parameter */
+    uint64_t first, step;
+    uint32_t event; /* parameter's index */
+};
+
+/* What few nodes have. */
+struct rd_extra {
+    uint32_t when, when_count; /* in whens: all must hold */
+    uint32_t sync;             /* index in syncs + 1 of a wait or signal node; 0: none */
+    uint32_t team;             /* as recorded; of an expanded recording: the number of ranks */
+    uint32_t stop_lag;
+    uint8_t flags; /* RONDO_HOSTED, _SPMD, _DETACHED, _MAY_STOP, _MAY_BLOCK */
+    /* of an expanded recording */
+    uint32_t main; /* RD_NODE_RANK: the node of rank 0 */
+    uint32_t rank;
 };
 
 struct rd_patch {
@@ -69,6 +113,7 @@ struct rd_node {
     uint32_t param, param_count; /* in param_uses: parameter indices */
     uint32_t patch, patch_count;
     uint32_t chunk;   /* index in chunks; 0: the empty region that chunks[0] is */
+    uint32_t extra;   /* index in extras + 1; 0: none */
     uint32_t cost_ns; /* 0: not known; saturated */
     int32_t priority;
     uint16_t bound; /* processor index or RD_PROCESSOR_ANY */
@@ -85,6 +130,10 @@ struct rd_hand_edge {
 /* The nodes of one rondo_record_for. */
 struct rd_group {
     uint32_t first, count;
+};
+
+struct rd_inner_part {
+    uint32_t serial, part, inner, outer; /* part: RD_PART_SLOT, RD_PART_PARAM; indices */
 };
 
 #define RD_POOL(T)              \
@@ -119,6 +168,14 @@ struct rd_subgraph {
     RD_POOL(struct rd_hand_edge) edges;
     RD_POOL(struct rd_holder *) holders;
     RD_POOL(struct rd_group) groups;
+    RD_POOL(struct rd_extra) extras;
+    RD_POOL(struct rd_when) whens;
+    RD_POOL(struct rd_sync) syncs;
+    /* Parts of inner subgraphs that were recorded into this one, and what they are here. */
+    RD_POOL(struct rd_inner_part) inner;
+    /* Of an expanded recording: the nodes in the order in which they come in the recording; NULL:
+     * by index. */
+    uint32_t *sequence;
 };
 
 /* Handles of nodes, slots and parameters: {serial:32, kind:2, value:30}; value is the index + 1, a
@@ -167,6 +224,21 @@ rondo_status rd_subgraph_nodes_of(const struct rd_subgraph *g, rondo_node handle
                                   uint32_t *first, uint32_t *count);
 
 void rd_holder_unref(struct rd_allocator *a, struct rd_holder *h); /* may call release */
+
+/* expand.c: the recording with all that instantiation adds to it: ranks of teams (of at most
+ * `processors`, bound to them), zeroing of temporaries, private shares of RONDO_REDUCE and the
+ * nodes that combine them. Added nodes come after the recorded ones, which keep their indices.
+ * *expanded: a private copy of one reference, or `g` itself with one more reference where there is
+ * nothing to add. Pure. */
+rondo_status rd_subgraph_expand(struct rd_subgraph *g, uint32_t processors,
+                                struct rd_subgraph **expanded);
+
+static inline const struct rd_extra *rd_node_extra(const struct rd_subgraph *g, uint32_t node)
+{
+    static const struct rd_extra none;
+    uint32_t i = g->nodes.item[node].extra;
+    return i ? &g->extras.item[i - 1] : &none;
+}
 
 /* check.c: everything that can be wrong with a whole recording. INVALID, the message naming nodes,
  * slots and values; cycles are printed as the path of names. Called by rd_subgraph_analyse. */

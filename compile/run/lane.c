@@ -26,20 +26,20 @@
 RD_NOINLINE int rd_lane_spin(struct rd_lane *l, uint32_t peer, uint64_t need, uint32_t polls)
 {
     struct rd_peer *p = &l->peer[peer];
-    struct rd_counter *c = &l->track->counter[peer];
+    struct rd_source *c = l->track->counter[peer];
     while (polls--) {
         rd_spin_pause();
         p->seen = rd_load_acquire(p->value); /* as in rd_lane_wait */
         if (p->seen >= need)
             return 1;
     }
-    l->unmet = (struct rd_unmet){ &c->value, need, &c->wake, &c->at };
+    l->unmet = (struct rd_unmet){ &c->done, need, &c->wake, &c->at, 0 };
     return 0;
 }
 
 RD_NOINLINE void rd_lane_wake(struct rd_lane *l)
 {
-    struct rd_counter *c = l->counter;
+    struct rd_source *c = l->counter;
     /* "None" before the bits are taken: see rd_unmet_register. */
     rd_store_relaxed(&c->at, (uint64_t)RD_AT_NONE);
     rd_park_wake(&c->wake);
@@ -48,7 +48,7 @@ RD_NOINLINE void rd_lane_wake(struct rd_lane *l)
 /* Behind a fence: whoever registered before it is seen here. */
 static void look_at_waiters(struct rd_lane *l)
 {
-    if (rd_load_relaxed(&l->counter->value) >= rd_load_relaxed(&l->counter->at))
+    if (rd_load_relaxed(&l->counter->done) >= rd_load_relaxed(&l->counter->at))
         rd_lane_wake(l);
 }
 
@@ -85,7 +85,7 @@ RD_INLINE enum rd_advance end_replay(struct rd_lane *l, struct rd_frame *f)
     l->begun = 0;
     l->owed = RD_OWES_COUNTER;
     /* Release: the last op's publish. A lane that does not count leaves the frame here. */
-    rd_store_release(&l->counter->value, mine->base + mine->length);
+    rd_store_release(&l->counter->done, mine->base + mine->length);
     /* acq_rel: the last lane has seen what all others did in this replay. */
     if ((l->sink || all) && (count == 1 || rd_sub_acq_rel(&f->left, 1) == 1)) {
         rd_store_release(&t->source->done, r + 1); /* pairs with every look at done */
@@ -104,20 +104,21 @@ static enum rd_advance begin(struct rd_lane *l, struct rd_frame *f)
     uint64_t class;
     /* No fence before IDLE: nothing was published since the one at the end of the last replay. */
     if (rd_load_acquire(&f->seq) != r + 1) {
-        l->unmet = (struct rd_unmet){ &f->seq, r + 1, &t->submit_wake, NULL };
+        l->unmet = (struct rd_unmet){ &f->seq, r + 1, &t->submit_wake, NULL, 0 };
         return RD_IDLE;
     }
     for (uint32_t i = 0; i < f->gate_count; i++) {
         struct rd_gate *g = &f->gate[i];
         if (!rd_source_reached(g->source, g->id, g->count)) {
-            l->unmet = (struct rd_unmet){ &g->source->done, g->count, &g->source->wake, NULL };
+            l->unmet = (struct rd_unmet){ &g->source->done, g->count, &g->source->wake,
+                                          &g->source->at, 0 };
             return RD_BLOCKED;
         }
     }
     class = rd_frame_class(f);
     if (t->serial || ((class | l->class) & 1) || class != l->class) {
         if (rd_load_acquire(&t->source->done) < r) {
-            l->unmet = (struct rd_unmet){ &t->source->done, r, &t->source->wake, NULL };
+            l->unmet = (struct rd_unmet){ &t->source->done, r, &t->source->wake, NULL, 0 };
             return RD_BLOCKED;
         }
         if (l->number == 0 && r && !t->serial)

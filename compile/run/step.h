@@ -55,10 +55,10 @@ RD_INLINE int rd_lane_waits(struct rd_lane *l, const struct rd_op *e, uint32_t p
 
 RD_INLINE void rd_lane_publish(struct rd_lane *l, const struct rd_op *e)
 {
-    struct rd_counter *c = l->counter;
+    struct rd_source *c = l->counter;
     uint64_t value = l->peer[l->number].base + e->publish;
     /* Release: the op, and all it has seen, before its number; pairs with the acquires of waits. */
-    rd_store_release(&c->value, value);
+    rd_store_release(&c->done, value);
     /* No fence: a waiter that this look misses parks with a timeout; see rd_lane_block,
      * rd_lane_end. */
     if (RD_UNLIKELY(value >= rd_load_relaxed(&c->at)))

@@ -28,7 +28,8 @@ extern "C" {
     X(RONDO_ERR_CANCELLED, 5, "cancelled after an earlier failure")                    \
     X(RONDO_ERR_WOULD_BLOCK, 6, "a task may not block")                                \
     X(RONDO_ERR_MEMORY, 7, "out of memory")                                            \
-    X(RONDO_ERR_SYSTEM, 8, "an operating system call failed")
+    X(RONDO_ERR_SYSTEM, 8, "an operating system call failed")                          \
+    X(RONDO_ERR_DEADLINE, 9, "past its deadline")
 
 enum {
 #define RONDO_STATUS_ENUM(name, value, text) name = (value),
@@ -60,6 +61,15 @@ typedef struct rondo_slot {
 typedef struct rondo_param {
     uint64_t id;
 } rondo_param;
+typedef struct rondo_counter {
+    uint64_t id;
+} rondo_counter;
+typedef struct rondo_completion {
+    uint64_t id;
+} rondo_completion;
+typedef struct rondo_loop {
+    uint64_t id;
+} rondo_loop;
 
 /* Complete when the source has reached the count. {0, 0} is always complete. Safe to query for
  * ever, also after its exec is gone. */
@@ -70,6 +80,8 @@ typedef struct rondo_event {
 /* A processor: RONDO_ANY_CPU, or RONDO_CPU(i) for the i-th worker of the runtime. */
 typedef uint32_t rondo_processor;
 enum { RONDO_ANY_CPU = 0 };
+/* A time that never comes. */
+enum { RONDO_NEVER = -1 };
 static inline rondo_processor RONDO_CPU(uint32_t i) { return (rondo_processor)(1u << 24 | i); }
 
 /* The text of a status; a fixed string for an unknown one. Any thread, never blocks. */

@@ -22,9 +22,12 @@
 
 #include <rondo/base.h>
 #include <rondo/buffer.h>
+#include <rondo/counter.h>
 #include <rondo/exec.h>
+#include <rondo/loop.h>
 #include <rondo/runtime.h>
 #include <rondo/subgraph.h>
 #include <rondo/task.h>
+#include <rondo/trace.h>
 
 #endif

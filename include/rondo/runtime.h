@@ -17,7 +17,8 @@ typedef struct rondo_runtime_options {
      * every CPU of the caller's affinity mask, one worker each. */
     const char *cpus;
     /* How long a worker or a waiting caller looks for work before it sleeps, in ns. 0: chosen by
-     * the runtime (50,000, and at once when the workers of this process outnumber its CPUs). */
+     * the runtime (50,000, and at once when the workers of this process outnumber its CPUs).
+     * RONDO_NEVER: they never sleep and nothing ever has to wake them. */
     int64_t park_after_ns;
     /* Where the cleaner's thread may run, as `cpus`. NULL: anywhere the opener may. */
     const char *cleaner_cpus;
@@ -28,8 +29,25 @@ typedef struct rondo_runtime_options {
     /* Receives messages (RONDO_LOG_...), from any thread. NULL: errors and warnings go to stderr.
      */
     void (*log)(void *context, int level, const char *message);
-    void *context; /* given to the three hooks */
+    void *context; /* given to the hooks */
+    /* The first `adopt` processors have no thread of Rondo's: the user's threads drive them, see
+     * rondo_processor_drive. At most as many as there are processors. */
+    uint32_t adopt;
+    /* RONDO_SHARED: join the process's open shared runtime if there is one (its options stand,
+     * these are ignored), else open one that others can join. Every open has its close; the last
+     * one closes. */
+    uint32_t flags;
+    /* Scheduling of the workers: a policy of sched(7) (0: as the opener's) and its priority. SYSTEM
+     * when the system refuses. */
+    int32_t sched_policy, sched_priority;
+    /* Run in each worker's thread before its first and after its last task, and in helper threads
+     * with RONDO_ANY_CPU: thread-local storage, floating-point environment, contexts of other
+     * libraries. A start that returns another status than RONDO_OK fails the open with it. */
+    rondo_status (*thread_start)(void *context, rondo_processor processor);
+    void (*thread_stop)(void *context, rondo_processor processor);
 } rondo_runtime_options;
+
+enum { RONDO_SHARED = 1 };
 
 /* Opens a runtime: reads the machine with hwloc, starts and pins the workers and the cleaner.
  * `options` may be NULL. Signals are blocked in the threads it starts. Blocks until they run.
@@ -64,6 +82,13 @@ typedef struct rondo_runtime_statistics {
 RONDO_API rondo_status rondo_runtime_stats_sized(rondo_runtime runtime,
                                                  rondo_runtime_statistics *statistics,
                                                  size_t statistics_bytes);
+
+/* The caller is that processor's worker until `until` is complete ({0, 0}: until the time is over)
+ * or `timeout_ns` has passed (negative: never; 0: one look at what there is to do). Runs the tasks
+ * of every exec placed there. For adopted processors only, one thread at a time; INVALID else.
+ * OK: `until` is complete; AGAIN: the time is over. WOULD_BLOCK inside a task. */
+RONDO_API rondo_status rondo_processor_drive(rondo_runtime runtime, rondo_processor processor,
+                                             rondo_event until, int64_t timeout_ns);
 
 /* How many processors (workers) the runtime has. */
 RONDO_API rondo_status rondo_runtime_processors(rondo_runtime runtime, uint32_t *count);

@@ -30,8 +30,9 @@ typedef struct rondo_task {
     void *const *contexts;
     void *stream;              /* NULL on a CPU */
     uint64_t replay;           /* number of the replay, from 0 */
-    rondo_processor processor; /* the processor the node was placed on */
-    uint32_t rank, team;       /* 0 and 1 */
+    rondo_processor processor; /* the processor it runs on; RONDO_ANY_CPU on a thread of its own */
+    uint32_t rank, team;       /* RONDO_SPMD: which of how many; RONDO_HOSTED: 0 and the size of the
+                                  team; else 0 and 1 */
 } rondo_task;
 
 /* A task. Returns 0; anything else fails the replay. May not block on Rondo: a wait for an
@@ -68,6 +69,26 @@ static inline void *rondo_task_context(const rondo_task *self)
  * periodic halo the part inside the slot). INVALID: no such access. Only inside the task. */
 RONDO_API rondo_status rondo_task_view(const rondo_task *self, unsigned access, rondo_shape *shape,
                                        rondo_region *region);
+
+/* RONDO_MAY_STOP: replays of this call beyond this one and the node's stop_lag do not run; no more
+ * than a note in the result (`stopped`) for the last replay of a call. Only inside the task. */
+RONDO_API void rondo_task_stop(rondo_task *self);
+/* RONDO_SPMD: waits for all ranks of the team. Only inside the task. */
+RONDO_API void rondo_task_barrier(rondo_task *self);
+/* Memory of the lane that runs the task: the same block, contents kept, for every task that this
+ * lane runs, for the exec's life; grown to `bytes` when it is smaller (its contents move along).
+ * Aligned to 64. NULL when there is no memory. Instead of thread-local storage: never shared by two
+ * running tasks. Only inside the task. */
+RONDO_API void *rondo_task_scratch(rondo_task *self, size_t bytes);
+/* RONDO_DETACHED: the node ends when rondo_completion_finish is called, not when the function
+ * returns; what it was given (arg, buffers, parameters) stays valid until then. Once per execution,
+ * {0} after that. A function that returns an error after detaching fails the node all the same, and
+ * the completion is void. Only inside the task. */
+RONDO_API rondo_completion rondo_task_detach(rondo_task *self);
+/* Ends the node: RONDO_OK, or RONDO_ERR_FAILED with the reason (`why` is copied, may be NULL). Any
+ * thread, inside and outside of tasks, never blocks. STALE: it was finished before, or is void. */
+RONDO_API rondo_status rondo_completion_finish(rondo_completion completion, rondo_status status,
+                                               const char *why);
 
 /* Says why the task is about to fail, and returns the value to return. `why` is copied (207
  * characters are kept). */

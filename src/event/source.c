@@ -35,6 +35,7 @@ static struct rd_source *take_record(void)
         for (uint32_t i = 0; i < CHUNK; i++) {
             s[i].index = used + i;
             rd_store_relaxed(&s[i].generation, 1); /* published with the chunk */
+            rd_store_relaxed(&s[i].at, (uint64_t)RD_AT_NONE);
         }
         rd_store_release(&chunks[used >> CHUNK_BITS], s);
     }
@@ -58,6 +59,7 @@ void rd_source_retire(struct rd_source *s)
     /* Release: an observer that acquires this 0, or a later count, sees the new generation. */
     rd_store_release(&s->done, 0);
     rd_store_relaxed(&s->waited, 0);
+    rd_store_relaxed(&s->at, (uint64_t)RD_AT_NONE); /* all waiters are woken below */
     rd_fence(); /* partner: a waiter's between registering and its look */
     if (rd_load_relaxed(&s->wake))
         rd_park_wake(&s->wake);

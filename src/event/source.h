@@ -16,7 +16,12 @@
 
 struct rd_source {
     RD_ALIGNED rd_atomic64 done; /* alone on its line: written at the end of every replay */
-    RD_ALIGNED rd_atomic64 wake; /* spots that wait for `done` */
+    /* A lane's progress is a source too: whoever raises its `done` wakes only if that has reached
+     * `at`, the least value any registered waiter needs (RD_AT_NONE: nobody). Other sources are
+     * woken whenever `wake` is not 0. Waiters register by rd_unmet_register with `at` in any case.
+     */
+    RD_ALIGNED rd_atomic64 at;
+    rd_atomic64 wake; /* spots that wait for `done` */
     /* The greatest count that a caller waited for. While it moves, callers drive the exec
      * themselves. */
     RD_ALIGNED rd_atomic64 waited;
@@ -27,6 +32,7 @@ struct rd_source {
     uint32_t next_free; /* under the lock */
 };
 enum { RD_SOURCE_ALL = 0x7fffffff };
+enum { RD_AT_NONE = -1 }; /* as uint64_t: nobody is registered */
 
 /* NULL when there is no memory. done is 0. */
 struct rd_source *rd_source_new(void);

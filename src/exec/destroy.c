@@ -18,7 +18,7 @@ int rd_exec_sweep(struct rd_tenant *tenant, struct rd_unmet *unmet)
             if (!until)
                 continue;
             if (!held || until < unmet->need)
-                *unmet = (struct rd_unmet){ &t->source->done, until, &t->source->wake, NULL };
+                *unmet = (struct rd_unmet){ &t->source->done, until, &t->source->wake, NULL, 0 };
             held = 1;
         }
     }
@@ -32,7 +32,7 @@ static int is_drained(struct rd_exec *x, struct rd_unmet *unmet)
         struct rd_track *t = &x->track[i];
         need = tickets > i ? (tickets - i - 1) / x->tracks + 1 : 0;
         if (rd_load_acquire(&t->source->done) < need) {
-            *unmet = (struct rd_unmet){ &t->source->done, need, &t->source->wake, NULL };
+            *unmet = (struct rd_unmet){ &t->source->done, need, &t->source->wake, NULL, 0 };
             return 0;
         }
     }

@@ -103,7 +103,7 @@ static void fill_gates(struct rd_frame *f, const struct rd_request *call)
 
 RD_NOINLINE void rd_frame_clear_bad(const struct rd_track *t, struct rd_frame *f)
 {
-    for (uint32_t i = 0; i < t->program->plan->bits / 64; i++)
+    for (uint32_t i = 0; i < t->plan->bits / 64; i++)
         rd_store_relaxed(&f->bad[i], 0); /* published by seq */
     rd_store_relaxed(&f->dirty, 0);
 }

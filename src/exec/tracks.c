@@ -41,7 +41,7 @@ static void lane_explain(struct rd_work *work, const struct rd_unmet *u, char *t
     snprintf(what, sizeof what, "%s",
              u->word == &t->source->done ? "the end of the replay before" : "an event");
     for (uint32_t i = 0; i < t->lanes; i++)
-        if (u->word == &t->counter[i].value)
+        if (u->word == &t->counter[i]->done)
             snprintf(what, sizeof what, "the counter of lane %u", i);
     snprintf(text, bytes,
              "exec '%s', replay %llu, lane %u, node '%s' waits for %s: at %llu, needs %llu",
@@ -64,7 +64,7 @@ static void init_lane(struct rd_exec *x, struct rd_track *t, uint32_t number)
     l->track = t;
     l->op = t->op + from->first;
     l->wait = from->wait_count ? t->wait + from->wait_first : NULL;
-    l->counter = &t->counter[number];
+    l->counter = t->counter[number];
     l->number = number;
     l->length = from->length;
     l->processor = from->processor;
@@ -80,21 +80,34 @@ static void init_lane(struct rd_exec *x, struct rd_track *t, uint32_t number)
     view->team = 1;
     for (uint32_t p = 0; p < t->lanes; p++) {
         l->peer[p].length = plan->lane[p].length;
-        l->peer[p].value = &t->counter[p].value;
+        l->peer[p].value = &t->counter[p]->done;
     }
+}
+
+static struct rd_source *make_source(struct rd_exec *x, uint32_t track)
+{
+    struct rd_source *s = rd_source_new();
+    if (!s)
+        return NULL;
+    rd_add_relaxed(&x->rt->sources, 1);
+    rd_store_relaxed(&s->track, track); /* published with the exec's id */
+    return s;
 }
 
 static int make_lanes(struct rd_exec *x, struct rd_track *t)
 {
     struct rd_allocator *a = &x->rt->alloc;
     const struct rd_plan *plan = x->program.plan;
-    t->counter = rd_zalloc(a, t->lanes * sizeof *t->counter, RD_LINE);
+    t->counter = rd_zalloc_array(a, t->lanes, sizeof *t->counter);
     t->lane = rd_zalloc(a, t->lanes * sizeof *t->lane, RD_LINE);
     if (!t->counter || !t->lane)
         return 0;
     for (uint32_t i = 0; i < t->lanes; i++) {
-        rd_store_relaxed(&t->counter[i].value, (uint64_t)t->distance * plan->lane[i].length);
-        rd_store_relaxed(&t->counter[i].at, (uint64_t)RD_AT_NONE);
+        t->counter[i] = make_source(x, t->number);
+        if (!t->counter[i])
+            return 0;
+        /* published with the exec's id */
+        rd_store_relaxed(&t->counter[i]->done, (uint64_t)t->distance * plan->lane[i].length);
         t->processor0_lanes += plan->lane[i].processor == 0;
         t->lane[i].peer = rd_zalloc(a, t->lanes * sizeof(struct rd_peer), RD_LINE);
         if (!t->lane[i].peer)
@@ -142,16 +155,6 @@ static int make_frames(struct rd_exec *x, struct rd_track *t)
     return 1;
 }
 
-static struct rd_source *make_source(struct rd_exec *x, uint32_t track)
-{
-    struct rd_source *s = rd_source_new();
-    if (!s)
-        return NULL;
-    rd_add_relaxed(&x->rt->sources, 1);
-    rd_store_relaxed(&s->track, track); /* published with the exec's id */
-    return s;
-}
-
 static int make_track(struct rd_exec *x, struct rd_track *t, uint32_t number)
 {
     const struct rd_plan *plan = x->program.plan;
@@ -162,6 +165,7 @@ static int make_track(struct rd_exec *x, struct rd_track *t, uint32_t number)
     t->sinks = plan->sinks;
     t->number = number;
     t->tracks = x->tracks;
+    t->plan = x->program.plan;
     t->wait = plan->wait;
     t->program = &x->program;
     t->failures = &x->failures;
@@ -251,7 +255,9 @@ void rd_exec_free_tracks(struct rd_exec *x)
         for (uint32_t k = 0; t->lane && k < t->lanes; k++)
             rd_free(a, t->lane[k].peer, t->lanes * sizeof(struct rd_peer));
         rd_free(a, t->lane, t->lanes * sizeof *t->lane);
-        rd_free(a, t->counter, t->lanes * sizeof *t->counter);
+        for (uint32_t k = 0; t->counter && k < t->lanes; k++)
+            free_source(x, t->counter[k]);
+        rd_free_array(a, t->counter, t->lanes, sizeof *t->counter);
         free_frames(x, t);
         rd_interpreter_free(a, t->interpreter);
         free_source(x, t->source);

@@ -8,7 +8,7 @@
 
 int rd_has_bad_predecessor(const struct rd_track *t, const struct rd_frame *f, uint32_t node)
 {
-    const struct rd_plan *plan = t->program->plan;
+    const struct rd_plan *plan = t->plan;
     for (uint32_t i = plan->pred_first[node]; i < plan->pred_first[node + 1]; i++) {
         uint32_t bit = plan->pred[i];
         /* Relaxed: the predecessor's publish was acquired, directly or along a chain. */

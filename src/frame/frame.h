@@ -7,8 +7,8 @@
  * and globally (what users see): global = local * tracks + number of the track.
  *
  * Who may write what:
- *   counter[p].value   the driver of lane p (release; acquired by the lanes that wait for it)
- *   counter[p].at/wake parkers register, the driver takes (src/machine/work.h)
+ *   counter[p]->done   the driver of lane p (release; acquired by the lanes that wait for it)
+ *   counter[p]->at/wake parkers register, the driver takes (src/machine/work.h)
  *   frame, but bad     the filler of its ticket, before it releases seq; nobody after
  *   frame.bad words    one lane each; frame.dirty, failures.bad any lane
  *   frame.left         the lanes that count, down
@@ -29,20 +29,18 @@
 #include <rondo/exec.h>
 
 struct rd_buffer;
+struct rd_core;
+struct rd_flow;
 struct rd_failures;
 struct rd_interpreter;
+struct rd_frame;
+struct rd_pend;
+struct rd_spans;
 struct rd_lane;
 struct rd_program;
 
-enum { RD_AT_NONE = -1 }; /* as uint64_t: nobody is registered */
-
-/* A lane's progress: D * length before the first replay, (D + local) * length + position + 1 after
- * an op. */
-struct rd_counter {
-    RD_ALIGNED rd_atomic64 value; /* alone on its line */
-    RD_ALIGNED rd_atomic64 at;    /* the least value any registered waiter needs */
-    rd_atomic64 wake;
-};
+/* A lane's progress is the `done` of an event source (src/event/source.h), its counter: D * length
+ * before the first replay, (D + local) * length + position + 1 after an op. */
 
 /* An event that gates a frame. */
 struct rd_gate {
@@ -58,7 +56,19 @@ struct rd_frame {
     uint32_t epoch;
     uint8_t odd;         /* boundaries on both sides are serial */
     uint8_t interpreted; /* which executor */
-    void *const *base;   /* by slot; own_base or the program's */
+    uint8_t slow;        /* RD_SLOW_...: ops are walked one by one; 0: the fast loop */
+    uint8_t special;     /* RD_SPECIAL_...: more to do at the begin and the end of the replay */
+    uint32_t variant;    /* of the plan: its phase's */
+    uint64_t index;      /* executed replays before it: of rings, `when every`, counters */
+    int64_t not_before_ns, deadline_ns; /* 0: none */
+    /* Replays of the frame's call beyond this one are stopped; NULL: no node may stop. Lowered by
+     * rondo_task_stop, UINT64_MAX before. */
+    rd_atomic64 *stop;
+    void (*done)(void *context, rondo_event event); /* the call's last replay: to be called */
+    void *done_context;
+    int64_t begin_ns, end_ns; /* if RD_SLOW_TIMED; 0 before */
+    struct rd_pend *pend;     /* by pending node of the program: their state in this replay */
+    void *const *base;        /* by slot; own_base or the program's */
     const char *params;
     uint32_t gate_count, gate_capacity;
     struct rd_gate *gate;
@@ -87,9 +97,35 @@ struct rd_peer {
 struct rd_self {
     rondo_task view; /* first: a rondo_task * is this */
     struct rd_program *program;
+    struct rd_lane *lane; /* that runs it */
+    struct rd_frame *frame;
+    struct rd_unmet unmet; /* what an op waits for that returned RD_PENDING */
+    void *scratch;         /* of rondo_task_scratch */
+    size_t scratch_bytes;
     int told; /* message is set */
     char message[208];
 };
+
+/* Why a frame's ops are walked one by one. */
+enum {
+    RD_SLOW_DEADLINE = 1, /* each op looks at the time first */
+    RD_SLOW_TIMED = 2,    /* each op's begin and end are noted: node statistics, traces */
+    RD_SLOW_CHECK = 4     /* RONDO_CHECK, RONDO_VERIFY: each op is framed by src/check/ */
+};
+enum {
+    RD_SPECIAL_NOT_BEFORE = 1,
+    RD_SPECIAL_VARIANT = 2, /* the plan has variants: lanes take the frame's at its begin */
+    RD_SPECIAL_DONE = 4,    /* a function to call at the end */
+    RD_SPECIAL_TIMED = 8,   /* the end is noted */
+    RD_SPECIAL_AUTO = 16    /* the end is told to the exec: its choice of plan is being timed */
+};
+
+/* What an op of the library's own returns that is not over: self->unmet says what it waits for, and
+ * it is called again when that is met. Only a node with an entry in program->pend_of may return it:
+ * from a user's function it is a failure like any other number. */
+enum { RD_PENDING = -2147483647 - 1 };
+/* What such an op returns when it was called off: its bit is marked bad, no failure is recorded. */
+enum { RD_CALLED_OFF = -2147483647 };
 
 struct rd_track {
     /* Read by everyone, written before the first replay. */
@@ -97,11 +133,17 @@ struct rd_track {
     uint32_t number, tracks;
     int serial;                /* every boundary is serial */
     uint32_t processor0_lanes; /* lanes [0, this) belong to processor 0 */
-    struct rd_op *op;          /* the plan's, with functions and arguments */
+    struct rd_plan *plan;
+    struct rd_op *op; /* the plan's, with functions and arguments */
     struct rd_wait *wait;
-    struct rd_counter *counter;
+    struct rd_source **counter; /* by lane */
     struct rd_lane *lane;
     struct rd_frame *ring;
+    struct rd_flow *flow; /* compile/run/flow.h; NULL: static lanes */
+    struct rd_core *core; /* src/exec */
+    /* source->done counts from here on: it goes on from the plan that ran before. Changes only
+     * while nothing is in flight; read after an acquire of a frame's seq. */
+    uint64_t offset;
     struct rd_source *source;
     struct rd_program *program;
     struct rd_failures *failures;
@@ -132,7 +174,7 @@ struct rd_lane {
     struct rd_op *op;
     struct rd_wait *wait;
     struct rd_peer *peer; /* by lane; its own entry for base and length */
-    struct rd_counter *counter;
+    struct rd_source *counter;
     uint32_t number, length, processor, bit_first;
     int sink;
     /* The driver's, handed on with the seat. */
@@ -143,8 +185,21 @@ struct rd_lane {
     uint64_t class;  /* of the replay driven last */
     enum rd_owed owed;
     struct rd_unmet unmet;
+    void (*done)(void *context, rondo_event event); /* owed with RD_OWES_END; NULL: none */
+    void *done_context;
+    rondo_event done_event;
+    struct rd_spans *spans; /* of a trace, src/trace; NULL: none */
     struct rd_self self;
     RD_ALIGNED rd_atomic32 seat;
+};
+
+/* The state of a node that may pend, in one replay. What its words mean is the node's own business
+ * (src/frame/node.h); 0 when the frame is filled. */
+struct rd_pend {
+    RD_ALIGNED rd_atomic64 state;
+    rd_atomic64 wake;
+    rd_atomic64 more[4];
+    void *record;
 };
 
 static inline struct rd_frame *rd_track_frame(const struct rd_track *t, uint64_t local)

@@ -19,6 +19,10 @@ struct rd_program {
     uint32_t *name;  /* by node, offset in names */
     char *names;
     uint64_t *tag; /* by node; NULL: all 0 */
+    uint32_t
+        *pend_of; /* by node: index + 1 in a frame's `pend`; 0: it never pends. NULL: none does */
+    uint32_t pend_count;
+    uint32_t nodes; /* those recorded; the plan may have more, added by rd_subgraph_expand */
     char *exec_name;
     rondo_shape *shapes; /* by slot */
     void **base;         /* by slot: of fixed slots; NULL for others */

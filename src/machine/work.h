@@ -18,22 +18,22 @@ enum rd_advance {
 /* An unmet wait: *word has not reached `need`. Whoever raises the word wakes the spots registered
  * in `wake`, if `at` is NULL or the word has reached *at. */
 struct rd_unmet {
-    const rd_atomic64 *word;
+    const rd_atomic64 *word; /* NULL: only the time is waited for */
     uint64_t need;
     rd_atomic64 *wake;
     rd_atomic64 *at;
+    int64_t until_ns; /* met at this time at the latest; 0: no time */
 };
 
-static inline int rd_unmet_is_met(const struct rd_unmet *u)
-{
-    return rd_load_acquire(u->word) >= u->need;
-}
+int rd_unmet_is_met(const struct rd_unmet *u);
 
 /* A parker's step 2 (src/base/park.h). The bit before `at`: a waker sets *at to "none" and then
  * takes the bits, so a parker whose bit came too late for it sees "none" and lowers it again. */
 static inline void rd_unmet_register(const struct rd_unmet *u)
 {
     uint64_t bit = rd_park_bit(), at;
+    if (!u->word)
+        return;
     if (!u->at) {
         rd_park_register(u->wake);
         return;
@@ -54,6 +54,7 @@ struct rd_work {
     void (*detached)(struct rd_work *work);
     /* What an unmet wait of this source means, for the log: exec, node and counter. */
     void (*explain)(struct rd_work *work, const struct rd_unmet *unmet, char *text, size_t bytes);
+    int32_t priority; /* greater is asked first */
     /* Changes while callers wait and so drive the source themselves; NULL: they never do. */
     const rd_atomic64 *waited;
     rd_atomic(struct rd_work *) next; /* in a worker's inbox */

@@ -85,6 +85,7 @@ static int64_t register_waits(struct rd_worker *w, int blocked, int64_t timeout)
             if (most < 0)
                 most = DOZE_NS;
             work->own.unmet.word = NULL;
+            work->own.unmet.until_ns = 0;
         } else {
             rd_unmet_register(&work->own.unmet);
         }
@@ -95,7 +96,7 @@ static int64_t register_waits(struct rd_worker *w, int blocked, int64_t timeout)
 static int anything_met(struct rd_worker *w)
 {
     for (struct rd_work *work = w->agenda; work; work = work->own.next)
-        if (work->own.unmet.word && rd_unmet_is_met(&work->own.unmet))
+        if ((work->own.unmet.word || work->own.unmet.until_ns) && rd_unmet_is_met(&work->own.unmet))
             return 1;
     return 0;
 }

@@ -53,7 +53,7 @@ Test(reach, closure_and_search_agree_with_the_relation)
     uint32_t from, to, distance, round;
     for (seed = 1; seed <= 300; seed++) {
         struct random r = { seed };
-        struct rd_graph graph = { NODES, 2, d.first, d.pred, 0, 0 };
+        struct rd_graph graph = { .nodes = NODES, .distance = 2, .first = d.first, .pred = d.pred };
         struct rd_reach reach;
         uint64_t *closure;
         draw(&r, &d);
