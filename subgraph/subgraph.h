@@ -46,6 +46,11 @@ struct rd_slot {
     uint32_t count, ring_first, ring_stride; /* stride at least 1 */
     uint32_t alias; /* index of the slot it may share bytes with, itself if none */
     uint8_t zeroed; /* of a temporary */
+    uint64_t token_base; /* of a token: where its own address range begins, `bytes` long */
+    /* Of a temporary that stands for a part of another slot: where its memory begins, counted in
+     * bytes from element (0,0,0) of that slot; subtracted from an instance's address to give the
+     * base that tasks see. */
+    int64_t origin;
 };
 
 struct rd_param {
