@@ -6,11 +6,19 @@
 #include <stdint.h>
 
 /* name, what to say for its default, its range, one line of help */
-#define RD_ENVIRONMENT(X)                               \
-    X(RONDO_MODE, "none", "compiled | interpreted",     \
-      "overrides mode RONDO_AUTO of rondo_instantiate") \
-    X(RONDO_STALL_S, "0 (off)", "0 to 86400",           \
-      "seconds without progress after which a waiting thread logs what it waits for")
+#define RD_ENVIRONMENT(X)                                                                         \
+    X(RONDO_MODE, "none", "compiled | interpreted",                                               \
+      "overrides mode RONDO_AUTO of rondo_instantiate")                                           \
+    X(RONDO_STALL_S, "0 (off)", "0 to 86400",                                                     \
+      "seconds without progress after which a waiting thread logs what it waits for")             \
+    X(RONDO_TRACE, "none", "a file's name",                                                       \
+      "traces from rondo_runtime_open on; the file is written by rondo_runtime_close")            \
+    X(RONDO_SHUFFLE, "none", "a whole number",                                                    \
+      "every exec is interpreted, its nodes run in random legal orders made from this seed")      \
+    X(RONDO_CHECK, "none", "access",                                                              \
+      "every exec is interpreted on one lane; a task that touches what it did not declare fails") \
+    X(RONDO_VERIFY, "0 (off)", "0 to 1000000000",                                                 \
+      "every n-th replay runs interpreted and compiled, and fails if they differ")
 
 enum rd_env {
 #define RD_ENV_ENUM(name, by_default, range, help) RD_ENV_##name,

@@ -29,6 +29,7 @@
 #include <rondo/exec.h>
 
 struct rd_buffer;
+struct rd_check;
 struct rd_core;
 struct rd_flow;
 struct rd_failures;
@@ -38,6 +39,7 @@ struct rd_pend;
 struct rd_spans;
 struct rd_lane;
 struct rd_program;
+struct rd_trace;
 
 /* A lane's progress is the `done` of an event source (src/event/source.h), its counter: D * length
  * before the first replay, (D + local) * length + position + 1 after an op. */
@@ -102,7 +104,8 @@ struct rd_self {
     struct rd_unmet unmet; /* what an op waits for that returned RD_PENDING */
     void *scratch;         /* of rondo_task_scratch */
     size_t scratch_bytes;
-    int told; /* message is set */
+    int skipped; /* set by a node whose conditions do not hold */
+    int told;    /* message is set */
     char message[208];
 };
 
@@ -147,6 +150,8 @@ struct rd_track {
     struct rd_source *source;
     struct rd_program *program;
     struct rd_failures *failures;
+    struct rd_trace *trace;             /* the runtime's */
+    struct rd_check *check;             /* src/check, of RD_SLOW_CHECK frames; NULL: none */
     struct rd_interpreter *interpreter; /* NULL until interpretation is asked for */
     /* interp/: advances an interpreted frame in one lane; RD_DONE when the lane has done its part.
      */
@@ -189,6 +194,7 @@ struct rd_lane {
     void *done_context;
     rondo_event done_event;
     struct rd_spans *spans; /* of a trace, src/trace; NULL: none */
+    int64_t noted_ns;       /* src/frame/slow.h: when its last op ended; 0: some time ago */
     struct rd_self self;
     RD_ALIGNED rd_atomic32 seat;
 };
@@ -200,6 +206,7 @@ struct rd_pend {
     rd_atomic64 wake;
     rd_atomic64 more[4];
     void *record;
+    int64_t begin_ns; /* src/frame/slow.c: of its first call, if timed */
 };
 
 static inline struct rd_frame *rd_track_frame(const struct rd_track *t, uint64_t local)

@@ -8,6 +8,8 @@
 
 #include <rondo/subgraph.h>
 
+struct rd_stats;
+
 struct rd_program {
     struct rd_plan *plan;
     rondo_task_node *node; /* nodes + 1: the last one ends the lists of the one before */
@@ -23,6 +25,7 @@ struct rd_program {
         *pend_of; /* by node: index + 1 in a frame's `pend`; 0: it never pends. NULL: none does */
     uint32_t pend_count;
     uint32_t nodes; /* those recorded; the plan may have more, added by rd_subgraph_expand */
+    struct rd_stats *stats; /* the exec's; NULL: none are kept */
     char *exec_name;
     rondo_shape *shapes; /* by slot */
     void **base;         /* by slot: of fixed slots; NULL for others */

@@ -10,6 +10,7 @@
 #include "src/machine/spin.h"
 #include "src/machine/topology.h"
 #include "src/machine/worker.h"
+#include "src/trace/trace.h"
 
 #include <string.h>
 
@@ -125,18 +126,23 @@ rondo_status rd_runtime_open(const rondo_runtime_options *options, rondo_runtime
     rt->log.context = options->context;
     rt->park_after_ns = options->park_after_ns ? options->park_after_ns : PARK_AFTER_NS;
     rd_store_relaxed(&rt->refs, 1); /* published by rd_id_new */
-    status = start_threads(rt, options);
+    status = rd_trace_open(rt, &rt->trace);
     if (status)
         goto free_runtime;
+    status = start_threads(rt, options);
+    if (status)
+        goto close_trace;
     rt->own_bytes = rd_load_relaxed(&rt->alloc.bytes); /* statistics leave it out */
     rt->id = rd_id_new(RD_ID_RUNTIME, rt);
     if (!rt->id) {
         stop_threads(rt);
         status = rd_error(RONDO_ERR_MEMORY, "runtime: no memory for its handle");
-        goto free_runtime;
+        goto close_trace;
     }
     handle->id = rt->id;
     return RONDO_OK;
+close_trace:
+    rd_trace_close(rt->trace);
 free_runtime:
     rd_free(rd_allocator_system(), rt, sizeof *rt);
     return status;
@@ -146,5 +152,6 @@ void rd_runtime_end(struct rd_runtime *rt)
 {
     rd_rcu_synchronize(); /* nobody is between finding the handle and counting a reference */
     stop_threads(rt);
+    rd_trace_close(rt->trace);
     rd_runtime_unref(rt);
 }

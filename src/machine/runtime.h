@@ -10,6 +10,7 @@
 
 struct rd_worker;
 struct rd_cleaner;
+struct rd_trace;
 
 struct rd_runtime {
     uint64_t id;
@@ -21,7 +22,9 @@ struct rd_runtime {
     uint32_t processors;
     struct rd_worker *workers; /* one per processor */
     struct rd_cleaner *cleaner;
-    rd_atomic64 refs; /* the handle, and one per live object */
+    struct rd_trace *trace; /* src/trace */
+    rd_atomic32 tracing;    /* a trace runs: frames filled from now on are RD_SLOW_TIMED */
+    rd_atomic64 refs;       /* the handle, and one per live object */
     /* statistics */
     rd_atomic64 execs, subgraphs, buffers, frames, sources, held;
 };
