@@ -13,6 +13,8 @@
  * cells, and replays are serial, so a cell is read before it is written again. */
 #include "interp/interp.h"
 
+#include "interp/shuffle.h"
+#include "src/base/env.h"
 #include "src/base/error.h"
 #include "src/frame/failure.h"
 #include "src/machine/spin.h"
@@ -29,6 +31,8 @@ struct ready_queue {
     RD_ALIGNED uint64_t head; /* the lane's own from here on */
     uint32_t *ready;          /* stack */
     uint32_t ready_count, length;
+    int shuffled; /* RONDO_SHUFFLE */
+    uint64_t random;
 };
 
 struct rd_interpreter {
@@ -62,6 +66,22 @@ static int pop(struct ready_queue *q, uint32_t *node, struct rd_unmet *unmet)
     q->head++;
     *node = (uint32_t)value;
     return 1;
+}
+
+/* RONDO_SHUFFLE: a random one of all that is ready comes next. */
+static RD_NOINLINE void shuffle(struct ready_queue *q)
+{
+    struct rd_unmet ignored;
+    uint32_t node, at, top;
+    while (pop(q, &node, &ignored))
+        q->ready[q->ready_count++] = node; /* there is room for all nodes of the lane */
+    if (!q->ready_count)
+        return;
+    top = q->ready_count - 1;
+    at = rd_shuffle_pick(&q->random, q->ready_count);
+    node = q->ready[at];
+    q->ready[at] = q->ready[top];
+    q->ready[top] = node;
 }
 
 static void make_ready(struct rd_interpreter *in, struct rd_lane *l, uint32_t node)
@@ -137,6 +157,8 @@ enum rd_advance rd_interpret(struct rd_lane *l, struct rd_frame *f, uint32_t pol
         start(in, l);
     }
     while (l->position < l->length) {
+        if (RD_UNLIKELY(q->shuffled))
+            shuffle(q);
         if (q->ready_count) {
             node = q->ready[--q->ready_count];
         } else if (!pop(q, &node, &l->unmet)) {
@@ -155,6 +177,13 @@ enum rd_advance rd_interpret(struct rd_lane *l, struct rd_frame *f, uint32_t pol
         finish(in, l, node);
     }
     return RD_DONE;
+}
+
+/* Each lane has picks of its own, so that one lane's do not depend on the others' speed. */
+static void seed(struct ready_queue *q, uint32_t lane)
+{
+    q->shuffled = rd_env_text(RD_ENV_RONDO_SHUFFLE) != NULL;
+    q->random = (uint64_t)rd_env_number(RD_ENV_RONDO_SHUFFLE, INT64_MIN, INT64_MAX, 0) + lane;
 }
 
 static int build_queue(struct rd_allocator *a, struct ready_queue *q, uint32_t length)
@@ -210,8 +239,10 @@ rondo_status rd_interpreter_new(struct rd_allocator *a, const struct rd_plan *pl
         in->lane_of = rd_alloc_array(a, in->nodes, sizeof *in->lane_of);
         in->queue = rd_zalloc(a, in->lanes * sizeof *in->queue, RD_LINE);
         ok = in->image && in->pending && in->succ_first && in->succ && in->lane_of && in->queue;
-        for (l = 0; ok && l < in->lanes; l++)
+        for (l = 0; ok && l < in->lanes; l++) {
             ok = build_queue(a, &in->queue[l], plan->lane[l].length);
+            seed(&in->queue[l], l);
+        }
     }
     if (ok)
         build_edges(in, plan, node_of_bit);
