@@ -25,6 +25,14 @@ struct exact {
     uint32_t count;
 };
 
+static void name_field(const struct exact *e, char *field, size_t bytes)
+{
+    if (e->site->field)
+        snprintf(field, bytes, "%s", e->site->field);
+    else
+        snprintf(field, bytes, "access %u", e->site->index);
+}
+
 static rondo_status __attribute__((format(printf, 2, 3)))
 refuse(const struct exact *e, const char *format, ...)
 {
@@ -33,10 +41,7 @@ refuse(const struct exact *e, const char *format, ...)
     va_start(args, format);
     vsnprintf(detail, sizeof detail, format, args);
     va_end(args);
-    if (e->site->field)
-        snprintf(field, sizeof field, "%s", e->site->field);
-    else
-        snprintf(field, sizeof field, "access %u", e->site->index);
+    name_field(e, field, sizeof field);
     return rd_error(RONDO_ERR_INVALID, "node '%.100s': %s%s%.100s%s: %s",
                     rd_subgraph_text(e->g, e->site->name), field, e->slot ? " to slot '" : "",
                     e->slot ? rd_subgraph_text(e->g, e->slot->name) : "", e->slot ? "'" : "",
@@ -56,17 +61,55 @@ static rondo_status find_slot(struct exact *e, uint32_t *slot)
     return RONDO_OK;
 }
 
+static int known_mode(uint32_t mode)
+{
+    return mode == RONDO_READ || mode == RONDO_WRITE || mode == RONDO_READ_WRITE ||
+           mode == RONDO_COMMUTE || mode == RONDO_REDUCE;
+}
+
+rondo_status rd_check_reduction(const struct rd_subgraph *g, const char *who,
+                                const struct rd_slot *slot, uint32_t type, uint32_t op)
+{
+    static const uint8_t bytes[] = { 0, 8, 4, 8, 4 }; /* by type */
+    if (type < RONDO_F64 || type > RONDO_I32)
+        return rd_error(RONDO_ERR_INVALID, "%s: type is %u", who, type);
+    if (op < RONDO_SUM || op > RONDO_MAX)
+        return rd_error(RONDO_ERR_INVALID, "%s: op is %u", who, op);
+    if (slot->kind == RD_SLOT_TOKEN)
+        return rd_error(RONDO_ERR_INVALID,
+                        "%s: slot '%.100s' is a token: there is nothing to "
+                        "combine",
+                        who, rd_subgraph_text(g, slot->name));
+    if (slot->shape.elem_bytes % bytes[type])
+        return rd_error(RONDO_ERR_INVALID,
+                        "%s: elements of slot '%.100s' have %zu bytes, type %u has %u", who,
+                        rd_subgraph_text(g, slot->name), slot->shape.elem_bytes, type, bytes[type]);
+    return RONDO_OK;
+}
+
+static rondo_status check_reduce(const struct exact *e)
+{
+    char who[RD_MESSAGE_BYTES], field[32];
+    if (e->in->flags & RONDO_WRAP)
+        return refuse(e, "RONDO_REDUCE with RONDO_WRAP: a share is one box");
+    name_field(e, field, sizeof field);
+    snprintf(who, sizeof who, "node '%.100s': %s", rd_subgraph_text(e->g, e->site->name), field);
+    return rd_check_reduction(e->g, who, e->slot, e->in->type, e->in->op);
+}
+
 static rondo_status check_fields(struct exact *e, const rondo_region *chunk)
 {
     const rondo_access *in = e->in;
     static const rondo_region none;
-    if (in->mode < RONDO_READ || in->mode > RONDO_READ_WRITE)
+    if (!known_mode(in->mode))
         return refuse(e, "mode is %u", in->mode);
     if (in->flags & ~FLAGS)
         return refuse(e, "flags 0x%x: unknown bits", in->flags);
-    if (in->type || in->op || in->zero16 || in->zero32)
-        return refuse(e, "reserved fields are %u, %u, %u, %u, not 0", in->type, in->op, in->zero16,
-                      in->zero32);
+    if (in->zero16 || in->zero32)
+        return refuse(e, "reserved fields are %u, %u, not 0", in->zero16, in->zero32);
+    if (in->mode != RONDO_REDUCE && (in->type || in->op))
+        return refuse(e, "type %u and op %u are for RONDO_REDUCE, mode is %u", in->type, in->op,
+                      in->mode);
     if (in->flags & RONDO_CHUNK && !chunk)
         return refuse(e, "RONDO_CHUNK is for rondo_record_for only");
     if (in->flags & RONDO_CHUNK && memcmp(&in->region, &none, sizeof none))
@@ -75,7 +118,7 @@ static rondo_status check_fields(struct exact *e, const rondo_region *chunk)
         return refuse(e, "RONDO_CLIP and RONDO_WRAP exclude each other");
     if (in->flags & RONDO_WRAP && !in->halo[0] && !in->halo[1] && !in->halo[2])
         return refuse(e, "RONDO_WRAP without a halo");
-    return RONDO_OK;
+    return in->mode == RONDO_REDUCE ? check_reduce(e) : RONDO_OK;
 }
 
 static rondo_status take_region(struct exact *e, const rondo_region *region)
@@ -239,6 +282,8 @@ static rondo_status store(struct exact *e, uint32_t slot)
     memset(a, 0, sizeof *a);
     a->slot = slot;
     a->mode = e->in->mode;
+    a->type = e->in->type;
+    a->op = e->in->op;
     a->box_count = count;
     if (plain && is_last_box(g, &e->hull)) {
         a->box = (uint32_t)g->boxes.count - 1;

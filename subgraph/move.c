@@ -94,12 +94,27 @@ int rd_move_fill(rondo_task *self, const void *arg)
     return 0;
 }
 
+int rd_move_none(rondo_task *self, const void *arg)
+{
+    int64_t count[3];
+    return !move_count(self, arg, count);
+}
+
 /* ---- recording */
+
+static const char *const kind_names[] = {
+    [RD_NODE_COPY] = "copy", [RD_NODE_FILL] = "fill", [RD_NODE_ALLREDUCE] = "allreduce"
+};
 
 static rondo_status check_side(const struct rd_subgraph *g, const rondo_access *a, uint32_t name,
                                const char *field, uint32_t mode)
 {
     const char *text = rd_subgraph_text(g, name);
+    uint32_t slot;
+    if (rd_part_is(g, a->slot.id, RD_PART_SLOT, g->slots.count, &slot) &&
+        g->slots.item[slot].kind == RD_SLOT_TOKEN)
+        return rd_error(RONDO_ERR_INVALID, "node '%s': %s: slot '%s' is a token, without memory",
+                        text, field, rd_subgraph_text(g, g->slots.item[slot].name));
     if (a->mode && a->mode != mode)
         return rd_error(RONDO_ERR_INVALID, "node '%s': %s: mode is %u", text, field, a->mode);
     if (a->halo[0] || a->halo[1] || a->halo[2])
@@ -128,8 +143,8 @@ static size_t box_offset(const rondo_shape *s, const rd_box *b)
 
 /* Both sides' counts and element sizes are equal and their bytes apart, as far as recording can
  * tell: what is bound per replay is checked there. */
-static rondo_status check_copy(const struct rd_subgraph *g, uint32_t name,
-                               const struct rd_access *from, const struct rd_access *to)
+rondo_status rd_check_copy(const struct rd_subgraph *g, uint32_t name, const struct rd_access *from,
+                           const struct rd_access *to)
 {
     const struct rd_slot *fs = &g->slots.item[from->slot], *ts = &g->slots.item[to->slot];
     const rd_box *f = &g->boxes.item[from->box], *t = &g->boxes.item[to->box];
@@ -158,12 +173,12 @@ static rondo_status take_count(struct rd_subgraph *g, const rondo_move_desc *d, 
     const struct rd_param *p;
     uint32_t index;
     const char *text = rd_subgraph_text(g, n->name);
+    rondo_status status;
     if (!d->count.id)
         return RONDO_OK;
-    if (!rd_part_is(g, d->count.id, RD_PART_PARAM, g->params.count, &index))
-        return rd_error(RONDO_ERR_INVALID,
-                        "node '%s': count: handle 0x%llx is no parameter of subgraph '%s'", text,
-                        (unsigned long long)d->count.id, g->name);
+    status = rd_take_param(g, n->name, "count", d->count, &index);
+    if (status)
+        return status;
     p = &g->params.item[index];
     if (p->bytes != 8 && p->bytes != 16 && p->bytes != 24)
         return rd_error(RONDO_ERR_INVALID,
@@ -182,9 +197,10 @@ static rondo_status take_value(struct rd_subgraph *g, enum rd_node_kind kind,
                                const rondo_move_desc *d, uint32_t name, struct rd_move *m)
 {
     const char *text = rd_subgraph_text(g, name);
-    if (kind == RD_NODE_COPY) {
+    if (kind != RD_NODE_FILL) {
         if (d->value || d->value_bytes)
-            return rd_error(RONDO_ERR_INVALID, "node '%s': a copy with a value", text);
+            return rd_error(RONDO_ERR_INVALID, "node '%s': %s with a value", text,
+                            kind == RD_NODE_COPY ? "a copy" : "an allreduce");
         return RONDO_OK;
     }
     if (!d->value)
@@ -202,37 +218,64 @@ static rondo_status take_value(struct rd_subgraph *g, enum rd_node_kind kind,
     return RONDO_OK;
 }
 
+/* The node's accesses: `from` and `to` of a copy, `to` of a fill, `from` of what is in place. */
+static rondo_status take_accesses(struct rd_subgraph *g, enum rd_node_kind kind,
+                                  const rondo_move_desc *d, struct rd_node *n)
+{
+    int in_place = kind == RD_NODE_ALLREDUCE && !d->to.slot.id;
+    rondo_status status = RONDO_OK;
+    n->access = (uint32_t)g->accesses.count;
+    if (kind != RD_NODE_FILL)
+        status = take_side(g, &d->from, n->name, "from", in_place ? RONDO_READ_WRITE : RONDO_READ);
+    else if (d->from.slot.id)
+        status = rd_error(RONDO_ERR_INVALID, "node '%s': a fill with `from`",
+                          rd_subgraph_text(g, n->name));
+    if (!status && !in_place)
+        status = take_side(g, &d->to, n->name, "to", RONDO_WRITE);
+    n->access_count = (uint32_t)g->accesses.count - n->access;
+    if (!status && n->access_count == 2)
+        status = rd_check_copy(g, n->name, &g->accesses.item[n->access],
+                               &g->accesses.item[n->access + 1]);
+    if (in_place)
+        n->fn = rd_move_none;
+    return status;
+}
+
 static rondo_status take_sides(struct rd_subgraph *g, enum rd_node_kind kind,
                                const rondo_move_desc *d, struct rd_node *n, struct rd_move *m)
 {
     const struct rd_access *from, *to;
     const rondo_shape *shape;
-    rondo_status status = RONDO_OK;
-    n->access = (uint32_t)g->accesses.count;
-    n->access_count = kind == RD_NODE_COPY ? 2 : 1;
-    if (kind == RD_NODE_COPY)
-        status = take_side(g, &d->from, n->name, "from", RONDO_READ);
-    else if (d->from.slot.id)
-        status = rd_error(RONDO_ERR_INVALID, "node '%s': a fill with `from`",
-                          rd_subgraph_text(g, n->name));
-    if (!status)
-        status = take_side(g, &d->to, n->name, "to", RONDO_WRITE);
+    rondo_status status = take_accesses(g, kind, d, n);
     if (status)
         return status;
     from = &g->accesses.item[n->access];
-    to = &g->accesses.item[g->accesses.count - 1];
-    if (kind == RD_NODE_COPY) {
-        status = check_copy(g, n->name, from, to);
-        shape = &g->slots.item[from->slot].shape;
-        memcpy(m->from_pitch, shape->pitch_bytes, sizeof m->from_pitch);
-        m->from = box_offset(shape, &g->boxes.item[from->box]);
-    }
+    to = from + n->access_count - 1;
+    shape = &g->slots.item[from->slot].shape;
+    memcpy(m->from_pitch, shape->pitch_bytes, sizeof m->from_pitch);
+    m->from = box_offset(shape, &g->boxes.item[from->box]);
     shape = &g->slots.item[to->slot].shape;
     memcpy(m->to_pitch, shape->pitch_bytes, sizeof m->to_pitch);
     m->to = box_offset(shape, &g->boxes.item[to->box]);
     m->elem_bytes = shape->elem_bytes;
     memcpy(m->count, g->boxes.item[to->box].count, sizeof m->count);
-    return status;
+    return RONDO_OK;
+}
+
+/* `type` and `op`: of an allreduce, and of nothing else. */
+static rondo_status check_reduction(const struct rd_subgraph *g, enum rd_node_kind kind,
+                                    const rondo_move_desc *d, const struct rd_node *n)
+{
+    const char *text = rd_subgraph_text(g, n->name);
+    char who[RD_MESSAGE_BYTES];
+    if (kind != RD_NODE_ALLREDUCE && (d->type || d->op))
+        return rd_error(RONDO_ERR_INVALID, "node '%s': type %u and op %u of a %s", text, d->type,
+                        d->op, kind_names[kind]);
+    if (kind != RD_NODE_ALLREDUCE)
+        return RONDO_OK;
+    snprintf(who, sizeof who, "node '%.100s'", text);
+    return rd_check_reduction(g, who, &g->slots.item[g->accesses.item[n->access].slot], d->type,
+                              d->op);
 }
 
 /* The task's argument: the move, and behind it the value. */
@@ -255,9 +298,13 @@ static rondo_status fill_move(struct rd_subgraph *g, enum rd_node_kind kind,
                               const rondo_move_desc *d, struct rd_node *n)
 {
     struct rd_move m;
+    struct rd_extra extra;
     rondo_status status;
     memset(&m, 0, sizeof m);
+    memset(&extra, 0, sizeof extra);
     status = take_sides(g, kind, d, n, &m);
+    if (!status)
+        status = check_reduction(g, kind, d, n);
     if (!status)
         status = take_value(g, kind, d, n->name, &m);
     if (!status)
@@ -268,6 +315,12 @@ static rondo_status fill_move(struct rd_subgraph *g, enum rd_node_kind kind,
         status = rd_take_cost(g, n->name, d->cost_ns, &n->cost_ns);
     if (!status)
         status = take_move_arg(g, &m, d->value, n);
+    if (!status)
+        status = rd_take_when(g, n->name, &d->when, &extra);
+    if (!status)
+        status = rd_extra_add(g, &extra, &n->extra);
+    if (!status)
+        status = rd_take_flag(g, &d->when, n);
     if (!status && (d->after_count || d->after))
         status = rd_take_edges(g, n->name, "after", d->after, d->after_count, 0,
                                (uint32_t)g->nodes.count, 1);
@@ -277,17 +330,16 @@ static rondo_status fill_move(struct rd_subgraph *g, enum rd_node_kind kind,
 rondo_status rd_record_move(struct rd_subgraph *g, enum rd_node_kind kind,
                             const rondo_move_desc *desc, rondo_node *node)
 {
-    const char *name = kind == RD_NODE_COPY ? "copy" : "fill";
     struct rd_mark mark;
     struct rd_node n;
     rondo_status status;
     memset(&n, 0, sizeof n);
-    n.fn = kind == RD_NODE_COPY ? rd_move_copy : rd_move_fill;
+    n.fn = kind == RD_NODE_FILL ? rd_move_fill : rd_move_copy;
     n.kind = (uint8_t)kind;
     n.tag = desc->tag;
     n.priority = desc->priority;
     rd_mark_take(g, &mark);
-    status = rd_name_add(g, desc->name ? desc->name : name, &n.name);
+    status = rd_name_add(g, desc->name ? desc->name : kind_names[kind], &n.name);
     if (!status)
         status = fill_move(g, kind, desc, &n);
     return rd_node_finish(g, &mark, status, &n, node);

@@ -120,8 +120,6 @@ static rondo_status check_task(const struct rd_subgraph *g, const rondo_task_des
     if (d->arg_bytes > UINT32_MAX)
         return rd_error(RONDO_ERR_INVALID, "node '%s': arg_bytes %zu is more than %u", text,
                         d->arg_bytes, UINT32_MAX);
-    if (d->flags & ~(uint32_t)RONDO_NO_ACCESS)
-        return rd_error(RONDO_ERR_INVALID, "node '%s': flags 0x%x: unknown bits", text, d->flags);
     if (d->flags & RONDO_NO_ACCESS && d->access_count)
         return rd_error(RONDO_ERR_INVALID, "node '%s': RONDO_NO_ACCESS with access_count %u", text,
                         d->access_count);
@@ -134,7 +132,17 @@ static rondo_status check_task(const struct rd_subgraph *g, const rondo_task_des
     if (!d->carried_count && d->carried_distance)
         return rd_error(RONDO_ERR_INVALID, "node '%s': carried_distance %u without carried nodes",
                         text, d->carried_distance);
-    return RONDO_OK;
+    return rd_check_traits(g, d, name);
+}
+
+rondo_status rd_take_param(const struct rd_subgraph *g, uint32_t name, const char *field,
+                           rondo_param param, uint32_t *index)
+{
+    if (rd_part_is(g, param.id, RD_PART_PARAM, g->params.count, index))
+        return RONDO_OK;
+    return rd_error(RONDO_ERR_INVALID,
+                    "node '%s': %s: handle 0x%llx is no parameter of subgraph '%s'",
+                    node_text(g, name), field, (unsigned long long)param.id, g->name);
 }
 
 static rondo_status take_params(struct rd_subgraph *g, const rondo_task_desc *d, struct rd_node *n)
@@ -234,6 +242,8 @@ static rondo_status take_context(struct rd_subgraph *g, const rondo_task_desc *d
 rondo_status rd_take_task(struct rd_subgraph *g, const rondo_task_desc *d, struct rd_node *n)
 {
     rondo_status status = check_task(g, d, n->name);
+    struct rd_extra extra;
+    memset(&extra, 0, sizeof extra);
     if (!status)
         status = rd_take_processor(g, n->name, d->on, &n->bound);
     if (!status)
@@ -246,6 +256,11 @@ rondo_status rd_take_task(struct rd_subgraph *g, const rondo_task_desc *d, struc
         status = rd_take_arg(g, d->arg, d->arg_bytes, &n->arg);
     if (!status)
         status = take_context(g, d, n);
+    rd_take_traits(d, &extra);
+    if (!status)
+        status = rd_take_when(g, n->name, &d->when, &extra);
+    if (!status)
+        status = rd_extra_add(g, &extra, &n->extra);
     n->fn = d->fn;
     n->tag = d->tag;
     n->arg_bytes = (uint32_t)d->arg_bytes;
@@ -267,7 +282,7 @@ rondo_status rd_take_accesses(struct rd_subgraph *g, const rondo_task_desc *d,
         if (status)
             return status;
     }
-    return RONDO_OK;
+    return rd_take_flag(g, &d->when, n);
 }
 
 rondo_status rd_take_after(struct rd_subgraph *g, const rondo_task_desc *d, uint32_t name,
@@ -336,12 +351,15 @@ rondo_status rd_record_call(struct rd_subgraph *g, const char *name, void (*fn)(
     struct rd_call call = { fn, context };
     struct rd_mark mark;
     struct rd_node n;
+    struct rd_extra extra;
     rondo_status status;
     if (!name)
         name = "call";
     if (!fn)
         return rd_error(RONDO_ERR_INVALID, "node '%s': fn is NULL", name);
     memset(&n, 0, sizeof n);
+    memset(&extra, 0, sizeof extra);
+    extra.flags = RONDO_HOSTED; /* with a team of 0: all processors */
     rd_mark_take(g, &mark);
     n.fn = rd_call_run;
     n.arg_bytes = sizeof call;
@@ -351,6 +369,8 @@ rondo_status rd_record_call(struct rd_subgraph *g, const char *name, void (*fn)(
     status = rd_name_add(g, name, &n.name);
     if (!status)
         status = rd_take_arg(g, &call, sizeof call, &n.arg);
+    if (!status)
+        status = rd_extra_add(g, &extra, &n.extra);
     return rd_node_finish(g, &mark, status, &n, node);
 }
 

@@ -20,7 +20,7 @@ int rd_pool_grow(struct rd_subgraph *g, void **items, size_t *capacity, size_t c
 /* How far each pool was filled before a builder began. */
 struct rd_mark {
     size_t names, args, slots, params, params_initial, nodes, accesses, boxes, chunks, param_uses,
-        patches, edges, holders, groups;
+        patches, edges, holders, groups, extras, whens, syncs, inner;
 };
 void rd_mark_take(const struct rd_subgraph *g, struct rd_mark *mark);
 /* Takes back everything added since, without calling any `release`. */
@@ -48,6 +48,38 @@ struct rd_site {
 rondo_status rd_access_add(struct rd_subgraph *g, const struct rd_site *site,
                            const rondo_access *access, const rondo_region *chunk);
 
+/* extra.c: what few nodes have. An `extra` that is to be added begins as all zero bytes, padding
+ * included. */
+rondo_status rd_check_traits(const struct rd_subgraph *g, const rondo_task_desc *desc,
+                             uint32_t name);
+void rd_take_traits(const rondo_task_desc *desc, struct rd_extra *extra);
+/* A condition with its handles resolved; all zero when it always holds. */
+rondo_status rd_check_when(const struct rd_subgraph *g, uint32_t name, const rondo_when *when,
+                           struct rd_when *checked);
+rondo_status rd_take_when(struct rd_subgraph *g, uint32_t name, const rondo_when *when,
+                          struct rd_extra *extra);
+/* The read access of a condition's flag, behind the node's own accesses, which are the pool's last.
+ * The condition was taken before. */
+rondo_status rd_take_flag(struct rd_subgraph *g, const rondo_when *when, struct rd_node *node);
+rondo_status rd_flag_access(struct rd_subgraph *g, uint32_t slot, struct rd_node *node);
+/* *extra: index + 1; 0 for an extra of all zeros. */
+rondo_status rd_extra_add(struct rd_subgraph *g, const struct rd_extra *e, uint32_t *extra);
+
+/* What RONDO_REDUCE and rondo_record_allreduce combine: RONDO_OK if `type` and `op` are known and
+ * an element of the slot is made of values of that type. `who` names node and field. */
+rondo_status rd_check_reduction(const struct rd_subgraph *g, const char *who,
+                                const struct rd_slot *slot, uint32_t type, uint32_t op);
+
+/* slot.c: gives a token its address range. */
+rondo_status rd_token_place(struct rd_subgraph *g, const char *who, struct rd_slot *slot);
+
+/* record_for.c: the handle of the nodes [first, first + count). */
+rondo_status rd_group_add(struct rd_subgraph *g, uint32_t first, uint32_t count,
+                          rondo_node *handle);
+/* move.c: whether a copy's sides may not be those they are, for accesses of one shape each. */
+rondo_status rd_check_copy(const struct rd_subgraph *g, uint32_t name, const struct rd_access *from,
+                           const struct rd_access *to);
+
 /* record.c: what the builders of nodes have in common. */
 rondo_status rd_take_processor(const struct rd_subgraph *g, uint32_t name, rondo_processor on,
                                uint16_t *bound);
@@ -59,6 +91,9 @@ rondo_status rd_take_arg(struct rd_subgraph *g, const void *arg, size_t bytes, s
 rondo_status rd_take_edges(struct rd_subgraph *g, uint32_t name, const char *field,
                            const rondo_node *handles, uint32_t handle_count, uint32_t distance,
                            uint32_t first, uint32_t count);
+/* A parameter's index; INVALID naming node and field. */
+rondo_status rd_take_param(const struct rd_subgraph *g, uint32_t name, const char *field,
+                           rondo_param param, uint32_t *index);
 /* What of a task does not depend on its chunk: all but accesses, chunk and edges. */
 rondo_status rd_take_task(struct rd_subgraph *g, const rondo_task_desc *desc, struct rd_node *node);
 /* The task's accesses, for one node. */

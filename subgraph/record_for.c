@@ -114,8 +114,7 @@ static rondo_status add_nodes(struct rd_subgraph *g, const rondo_task_desc *task
     return status;
 }
 
-static rondo_status add_group(struct rd_subgraph *g, uint32_t first, uint32_t count,
-                              rondo_node *handle)
+rondo_status rd_group_add(struct rd_subgraph *g, uint32_t first, uint32_t count, rondo_node *handle)
 {
     struct rd_group *group;
     if (g->groups.count >= RD_PARTS_MAX || !RD_ROOM(g, groups, 1))
@@ -147,7 +146,7 @@ rondo_status rd_record_for(struct rd_subgraph *g, const rondo_task_desc *task,
     if (!status)
         status = add_nodes(g, task, &desc->range, chunks, &n, nodes);
     if (!status)
-        status = add_group(g, first, nodes, group);
+        status = rd_group_add(g, first, nodes, group);
     if (status)
         rd_mark_restore(g, &mark);
     return status;

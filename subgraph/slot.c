@@ -13,6 +13,21 @@ static int shape_given(const rondo_shape *s)
            s->pitch_bytes[1];
 }
 
+/* No memory, but elements that accesses name. */
+static int is_token(const rondo_slot_desc *desc)
+{
+    return !desc->shape.elem_bytes && desc->shape.extent[0] && !(desc->flags & RONDO_TEMPORARY);
+}
+
+static uint8_t kind_of(const rondo_slot_desc *desc)
+{
+    if (desc->flags & RONDO_TEMPORARY)
+        return RD_SLOT_TEMPORARY;
+    if (is_token(desc))
+        return RD_SLOT_TOKEN;
+    return desc->ring_count ? RD_SLOT_RING : desc->buffer.id ? RD_SLOT_FIXED : RD_SLOT_BOUND;
+}
+
 /* References the buffers of a slot whose array has room for them. */
 static rondo_status take_buffers(struct rd_subgraph *g, const char *who, struct rd_slot *s,
                                  const rondo_buffer *handles, uint32_t count)
@@ -50,6 +65,11 @@ static rondo_status check_fit(const char *who, const struct rd_slot *s)
 static rondo_status take_shape(const char *who, const rondo_slot_desc *desc, struct rd_slot *s)
 {
     rondo_status status;
+    if (s->kind == RD_SLOT_TOKEN) {
+        rondo_shape shape = desc->shape;
+        shape.elem_bytes = 1;
+        return rd_shape_complete(who, &shape, &s->shape, &s->bytes);
+    }
     if (s->count && !shape_given(&desc->shape)) {
         s->shape = s->buffers[0]->shape;
         s->bytes = s->buffers[0]->bytes;
@@ -63,6 +83,20 @@ static rondo_status take_shape(const char *who, const rondo_slot_desc *desc, str
 
 static rondo_status check_desc(const char *who, const rondo_slot_desc *desc)
 {
+    const char *kind = desc->flags & RONDO_TEMPORARY ? "RONDO_TEMPORARY" : "a token";
+    if (desc->flags & ~(uint32_t)(RONDO_TEMPORARY | RONDO_ZEROED))
+        return rd_error(RONDO_ERR_INVALID, "%s: flags 0x%x: unknown bits", who, desc->flags);
+    if (desc->flags == RONDO_ZEROED)
+        return rd_error(RONDO_ERR_INVALID, "%s: RONDO_ZEROED without RONDO_TEMPORARY", who);
+    if ((desc->flags & RONDO_TEMPORARY || is_token(desc)) &&
+        (desc->buffer.id || desc->ring || desc->ring_count || desc->alias_of.id))
+        return rd_error(RONDO_ERR_INVALID, "%s: %s with %s", who, kind,
+                        desc->buffer.id     ? "a buffer"
+                        : desc->alias_of.id ? "alias_of"
+                                            : "a ring");
+    if (is_token(desc) && (desc->shape.pitch_bytes[0] || desc->shape.pitch_bytes[1]))
+        return rd_error(RONDO_ERR_INVALID, "%s: a token with pitch_bytes %zu, %zu", who,
+                        desc->shape.pitch_bytes[0], desc->shape.pitch_bytes[1]);
     if (desc->buffer.id && desc->ring_count)
         return rd_error(RONDO_ERR_INVALID, "%s: it has both a buffer and a ring of %u", who,
                         desc->ring_count);
@@ -85,7 +119,8 @@ static rondo_status fill_slot(struct rd_subgraph *g, const char *who, const rond
     uint32_t alias;
     if (status)
         return status;
-    s->kind = desc->ring_count ? RD_SLOT_RING : desc->buffer.id ? RD_SLOT_FIXED : RD_SLOT_BOUND;
+    s->kind = kind_of(desc);
+    s->zeroed = (desc->flags & RONDO_ZEROED) != 0;
     s->ring_first = desc->ring_first;
     s->ring_stride = desc->ring_stride ? desc->ring_stride : 1;
     if (desc->alias_of.id) {
@@ -94,6 +129,10 @@ static rondo_status fill_slot(struct rd_subgraph *g, const char *who, const rond
         status = rd_subgraph_slot_of(g, desc->alias_of, what, &alias);
         if (status)
             return status;
+        if (g->slots.item[alias].kind >= RD_SLOT_TEMPORARY)
+            return rd_error(RONDO_ERR_INVALID, "%s: slot '%s' is %s, without a buffer to share",
+                            what, rd_subgraph_text(g, g->slots.item[alias].name),
+                            g->slots.item[alias].kind == RD_SLOT_TOKEN ? "a token" : "temporary");
         s->alias = g->slots.item[alias].alias;
     }
     status = take_buffers(g, who, s, desc->ring_count ? desc->ring : &desc->buffer,
@@ -106,6 +145,19 @@ static void drop_buffers(struct rd_subgraph *g, struct rd_slot *s, uint32_t room
     while (s->count)
         rd_buffer_unref(s->buffers[--s->count]);
     rd_free_array(&g->rt->alloc, s->buffers, room, sizeof *s->buffers);
+}
+
+rondo_status rd_token_place(struct rd_subgraph *g, const char *who, struct rd_slot *s)
+{
+    /* Above all addresses of memory, and below the end of 64 bits. */
+    static const uint64_t first = 1ull << 62, room = 1ull << 63;
+    if (s->bytes > room - g->tokens_end)
+        return rd_error(RONDO_ERR_INVALID,
+                        "%s: %zu elements of a token behind %llu of others are too many", who,
+                        s->bytes, (unsigned long long)g->tokens_end);
+    s->token_base = first + g->tokens_end;
+    g->tokens_end += s->bytes;
+    return RONDO_OK;
 }
 
 rondo_status rd_slot_add(struct rd_subgraph *g, const rondo_slot_desc *desc, rondo_slot *slot)
@@ -128,6 +180,8 @@ rondo_status rd_slot_add(struct rd_subgraph *g, const rondo_slot_desc *desc, ron
     status = fill_slot(g, who, desc, &s);
     if (!status)
         status = rd_name_add(g, name, &s.name);
+    if (!status && s.kind == RD_SLOT_TOKEN)
+        status = rd_token_place(g, who, &s);
     if (status) {
         drop_buffers(g, &s, room);
         rd_mark_restore(g, &mark);

@@ -5,6 +5,7 @@
 
 #include "src/base/id.h"
 #include "src/base/rcu.h"
+#include "src/event/counter.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +23,12 @@ static void slot_free(struct rd_subgraph *g, struct rd_slot *s)
     rd_free_array(&g->rt->alloc, s->buffers, s->count, sizeof *s->buffers);
 }
 
+static void sync_free(struct rd_sync *s)
+{
+    if (s->counter)
+        rd_counter_unref(s->counter);
+}
+
 static void subgraph_free(struct rd_subgraph *g)
 {
     struct rd_runtime *rt = g->rt;
@@ -30,6 +37,8 @@ static void subgraph_free(struct rd_subgraph *g)
         slot_free(g, &g->slots.item[i]);
     for (i = 0; i < g->holders.count; i++)
         rd_holder_unref(&rt->alloc, g->holders.item[i]);
+    for (i = 0; i < g->syncs.count; i++)
+        sync_free(&g->syncs.item[i]);
     FREE_POOL(g, names);
     FREE_POOL(g, args);
     FREE_POOL(g, slots);
@@ -44,6 +53,10 @@ static void subgraph_free(struct rd_subgraph *g)
     FREE_POOL(g, edges);
     FREE_POOL(g, holders);
     FREE_POOL(g, groups);
+    FREE_POOL(g, extras);
+    FREE_POOL(g, whens);
+    FREE_POOL(g, syncs);
+    FREE_POOL(g, inner);
     rd_free(&rt->alloc, g->name, g->name ? strlen(g->name) + 1 : 0);
     rd_free(&rt->alloc, g, sizeof *g);
     rd_sub_relaxed(&rt->subgraphs, 1); /* a statistic */
@@ -138,6 +151,17 @@ void rd_mark_take(const struct rd_subgraph *g, struct rd_mark *mark)
     mark->edges = g->edges.count;
     mark->holders = g->holders.count;
     mark->groups = g->groups.count;
+    mark->extras = g->extras.count;
+    mark->whens = g->whens.count;
+    mark->syncs = g->syncs.count;
+    mark->inner = g->inner.count;
+}
+
+/* One of a refused call: made by it and nobody else's yet, or shared with an inner subgraph. */
+static void holder_take_back(struct rd_subgraph *g, struct rd_holder *h)
+{
+    if (rd_sub_acq_rel(&h->refs, 1) == 1)
+        rd_free(&g->rt->alloc, h, sizeof *h);
 }
 
 void rd_mark_restore(struct rd_subgraph *g, const struct rd_mark *mark)
@@ -145,7 +169,9 @@ void rd_mark_restore(struct rd_subgraph *g, const struct rd_mark *mark)
     while (g->slots.count > mark->slots)
         slot_free(g, &g->slots.item[--g->slots.count]);
     while (g->holders.count > mark->holders)
-        rd_free(&g->rt->alloc, g->holders.item[--g->holders.count], sizeof(struct rd_holder));
+        holder_take_back(g, g->holders.item[--g->holders.count]);
+    while (g->syncs.count > mark->syncs)
+        sync_free(&g->syncs.item[--g->syncs.count]);
     g->names.count = mark->names;
     if (g->last_name >= g->names.count)
         g->last_name = 0;
@@ -160,6 +186,9 @@ void rd_mark_restore(struct rd_subgraph *g, const struct rd_mark *mark)
     g->patches.count = mark->patches;
     g->edges.count = mark->edges;
     g->groups.count = mark->groups;
+    g->extras.count = mark->extras;
+    g->whens.count = mark->whens;
+    g->inner.count = mark->inner;
 }
 
 int rd_pool_grow(struct rd_subgraph *g, void **items, size_t *capacity, size_t count, size_t more,

@@ -16,7 +16,7 @@ enum rd_node_kind {
     RD_NODE_CALL,
     RD_NODE_COPY,
     RD_NODE_FILL,
-    RD_NODE_ALLREDUCE,
+    RD_NODE_ALLREDUCE, /* of one rank: a copy, or nothing where it is in place */
     RD_NODE_WAIT,
     RD_NODE_SIGNAL,
     /* made by rd_subgraph_expand */
@@ -178,6 +178,7 @@ struct rd_subgraph {
     RD_POOL(struct rd_sync) syncs;
     /* Parts of inner subgraphs that were recorded into this one, and what they are here. */
     RD_POOL(struct rd_inner_part) inner;
+    uint64_t tokens_end; /* bytes of all tokens so far: where the next one's range begins */
     /* Of an expanded recording: the nodes in the order in which they come in the recording; NULL:
      * by index. */
     uint32_t *sequence;
@@ -215,6 +216,12 @@ rondo_status rd_record_call(struct rd_subgraph *g, const char *name, void (*fn)(
                             void *context, rondo_node *node);
 rondo_status rd_record_move(struct rd_subgraph *g, enum rd_node_kind kind,
                             const rondo_move_desc *desc, rondo_node *node);
+/* sync.c: RD_NODE_WAIT and RD_NODE_SIGNAL. */
+rondo_status rd_record_sync(struct rd_subgraph *g, enum rd_node_kind kind,
+                            const rondo_sync_desc *desc, rondo_node *node);
+/* inner.c: all that `inner` holds, recorded into g. */
+rondo_status rd_record_subgraph(struct rd_subgraph *g, const struct rd_subgraph *inner,
+                                const rondo_inner_desc *desc, rondo_node *node);
 rondo_status rd_record_edge(struct rd_subgraph *g, rondo_node from, rondo_node to,
                             uint32_t distance);
 /* Keeps the first error, with this thread's message; returns `status`. */
@@ -274,6 +281,7 @@ struct rd_move {
 };
 int rd_move_copy(rondo_task *self, const void *arg);
 int rd_move_fill(rondo_task *self, const void *arg);
+int rd_move_none(rondo_task *self, const void *arg); /* checks the count alone */
 /* The task behind rondo_record_call; `arg` is a struct rd_call. */
 struct rd_call {
     void (*fn)(void *context);

@@ -5,6 +5,7 @@
 #include "src/api/desc.h"
 #include "src/base/id.h"
 #include "src/cleaner/cleaner.h"
+#include "src/event/counter.h"
 #include "src/exec/exec.h"
 #include "src/machine/worker.h"
 
@@ -38,6 +39,10 @@ static rondo_status destroy_buffer(uint64_t id)
 {
     return rondo_buffer_destroy((rondo_buffer){ id });
 }
+static rondo_status destroy_counter(uint64_t id)
+{
+    return rondo_counter_destroy((rondo_counter){ id });
+}
 
 static struct rd_runtime *runtime_of(uint64_t id, enum rd_id_type type)
 {
@@ -48,6 +53,7 @@ static struct rd_runtime *runtime_of(uint64_t id, enum rd_id_type type)
     if (object)
         rt = type == RD_ID_EXEC       ? ((struct rd_exec *)object)->rt
              : type == RD_ID_SUBGRAPH ? ((struct rd_subgraph *)object)->rt
+             : type == RD_ID_COUNTER  ? ((struct rd_counter_object *)object)->rt
                                       : ((struct rd_buffer *)object)->rt;
     rd_rcu_read_unlock();
     return rt;
@@ -65,34 +71,38 @@ static uint32_t destroy_all(struct rd_runtime *rt, enum rd_id_type type,
     return count;
 }
 
-static void report_left(struct rd_runtime *rt, uint32_t execs, uint32_t subgraphs, uint32_t buffers)
+/* What was not destroyed before the close. */
+struct left {
+    uint32_t execs, subgraphs, buffers, counters;
+};
+
+static void report_left(struct rd_runtime *rt, const struct left *l)
 {
 #ifdef RD_DEBUG
-    if (execs + subgraphs + buffers)
+    if (l->execs + l->subgraphs + l->buffers + l->counters)
         rd_log(&rt->log, RONDO_LOG_WARNING,
-               "runtime closed with %u execs, %u subgraphs and %u buffers left", execs, subgraphs,
-               buffers);
+               "runtime closed with %u execs, %u subgraphs, %u buffers and %u counters left",
+               l->execs, l->subgraphs, l->buffers, l->counters);
 #else
     (void)rt;
-    (void)execs;
-    (void)subgraphs;
-    (void)buffers;
+    (void)l;
 #endif
 }
 
 rondo_status rondo_runtime_close(rondo_runtime runtime)
 {
-    uint32_t execs, subgraphs, buffers;
+    struct left l;
     struct rd_runtime *rt;
     if (rd_task_depth)
         return rd_error(RONDO_ERR_WOULD_BLOCK, "rondo_runtime_close inside a task");
     rt = rd_id_retire(runtime.id, RD_ID_RUNTIME);
     if (!rt)
         return rd_id_error(runtime.id, RD_ID_RUNTIME);
-    execs = destroy_all(rt, RD_ID_EXEC, destroy_exec);
-    subgraphs = destroy_all(rt, RD_ID_SUBGRAPH, destroy_subgraph);
-    buffers = destroy_all(rt, RD_ID_BUFFER, destroy_buffer);
-    report_left(rt, execs, subgraphs, buffers);
+    l.execs = destroy_all(rt, RD_ID_EXEC, destroy_exec);
+    l.subgraphs = destroy_all(rt, RD_ID_SUBGRAPH, destroy_subgraph);
+    l.buffers = destroy_all(rt, RD_ID_BUFFER, destroy_buffer);
+    l.counters = destroy_all(rt, RD_ID_COUNTER, destroy_counter);
+    report_left(rt, &l);
     rd_cleaner_drain(rt);
     rd_runtime_end(rt);
     return RONDO_OK;

@@ -210,6 +210,40 @@ rondo_node rondo_record_fill_sized(rondo_subgraph subgraph, const rondo_move_des
     return record_move(subgraph, RD_NODE_FILL, desc, desc_bytes);
 }
 
+rondo_node rondo_record_allreduce_sized(rondo_subgraph subgraph, const rondo_move_desc *desc,
+                                        size_t desc_bytes)
+{
+    return record_move(subgraph, RD_NODE_ALLREDUCE, desc, desc_bytes);
+}
+
+static rondo_node record_sync(rondo_subgraph subgraph, enum rd_node_kind kind,
+                              const rondo_sync_desc *desc, size_t desc_bytes)
+{
+    rondo_node node = { 0 };
+    rondo_sync_desc d;
+    rondo_status status;
+    struct rd_subgraph *g = enter(subgraph, &status);
+    if (!g)
+        return node;
+    status = rd_desc_take("rondo_sync_desc", &d, sizeof d, desc, desc_bytes);
+    if (!status)
+        status = rd_record_sync(g, kind, &d, &node);
+    leave(g, status);
+    return node;
+}
+
+rondo_node rondo_record_wait_sized(rondo_subgraph subgraph, const rondo_sync_desc *desc,
+                                   size_t desc_bytes)
+{
+    return record_sync(subgraph, RD_NODE_WAIT, desc, desc_bytes);
+}
+
+rondo_node rondo_record_signal_sized(rondo_subgraph subgraph, const rondo_sync_desc *desc,
+                                     size_t desc_bytes)
+{
+    return record_sync(subgraph, RD_NODE_SIGNAL, desc, desc_bytes);
+}
+
 rondo_status rondo_record_edge(rondo_subgraph subgraph, rondo_node from, rondo_node to,
                                uint32_t distance)
 {

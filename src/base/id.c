@@ -125,7 +125,8 @@ uint64_t rd_id_next(enum rd_id_type type, uint32_t *cursor)
 
 rondo_status rd_id_error(uint64_t id, enum rd_id_type type)
 {
-    static const char *const names[] = { "none", "runtime", "buffer", "subgraph", "exec" };
+    static const char *const names[] = { "none", "runtime", "buffer",     "subgraph",
+                                         "exec", "counter", "completion", "loop" };
     uint32_t is = (uint32_t)id >> INDEX_BITS;
     if (!id)
         return rd_error(RONDO_ERR_INVALID, "%s: the handle is {0}", names[type]);

@@ -5,7 +5,16 @@
 
 #include <rondo/base.h>
 
-enum rd_id_type { RD_ID_NONE, RD_ID_RUNTIME, RD_ID_BUFFER, RD_ID_SUBGRAPH, RD_ID_EXEC };
+enum rd_id_type {
+    RD_ID_NONE,
+    RD_ID_RUNTIME,
+    RD_ID_BUFFER,
+    RD_ID_SUBGRAPH,
+    RD_ID_EXEC,
+    RD_ID_COUNTER,
+    RD_ID_COMPLETION,
+    RD_ID_LOOP
+};
 
 /* 0 when there is no memory. The object is visible to rd_id_find at once. */
 uint64_t rd_id_new(enum rd_id_type type, void *object);

@@ -6,7 +6,7 @@
  * first and resets `done` afterwards; an observer acquires `done` first and reads the generation
  * then: if it is still the event's, `done` was this use's; if not, the use is over and the event
  * complete. `done` is raised by one thread at a time, in order, by release stores of growing
- * values. */
+ * values; a counter's (src/event/counter.h) by any, by compare-and-swap to a greater one. */
 #ifndef RD_EVENT_SOURCE_H
 #define RD_EVENT_SOURCE_H
 

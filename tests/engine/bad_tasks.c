@@ -193,7 +193,7 @@ ACCESS(slot_never_made, (a.slot.id += 1000, b->shown = a.slot.id))
 ACCESS(no_mode, a.mode = 0)
 ACCESS(unknown_mode, a.mode = 4)
 ACCESS(unknown_access_flag, a.flags = 16)
-ACCESS(reserved_access, a.type = 1)
+ACCESS(reserved_access, a.zero32 = 1)
 ACCESS(chunk_of_a_task, (a.flags = RONDO_CHUNK, a.region = rondo_whole()))
 ACCESS(clip_and_wrap, (a.flags = RONDO_CLIP | RONDO_WRAP, a.halo[0] = 1))
 ACCESS(wrap_without_halo, a.flags = RONDO_WRAP)
@@ -230,7 +230,7 @@ static const struct bad_case accesses[] = {
     { "an unknown mode", unknown_mode, RONDO_ERR_INVALID, TO_U "mode is 4" },
     { "an unknown flag", unknown_access_flag, RONDO_ERR_INVALID, TO_U "flags 0x10: unknown bits" },
     { "a reserved field", reserved_access, RONDO_ERR_INVALID,
-      TO_U "reserved fields are 1, 0, 0, 0, not 0" },
+      TO_U "reserved fields are 0, 1, not 0" },
     { "a chunk of a task", chunk_of_a_task, RONDO_ERR_INVALID,
       TO_U "RONDO_CHUNK is for rondo_record_for only" },
     { "clip and wrap", clip_and_wrap, RONDO_ERR_INVALID,

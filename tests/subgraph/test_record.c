@@ -72,14 +72,15 @@ static void close_all(void)
 }
 
 struct pools {
-    size_t counts[14];
+    size_t counts[18];
 };
 static struct pools pools_now(void)
 {
     struct pools p = { { g->names.count, g->args.count, g->slots.count, g->params.count,
                          g->params_initial.count, g->nodes.count, g->accesses.count, g->boxes.count,
                          g->chunks.count, g->param_uses.count, g->patches.count, g->edges.count,
-                         g->holders.count, g->groups.count } };
+                         g->holders.count, g->groups.count, g->extras.count, g->whens.count,
+                         g->syncs.count, g->inner.count } };
     return p;
 }
 
@@ -135,7 +136,7 @@ static void refuse_tasks(void)
     REFUSED(rondo_record_task(h, &(rondo_task_desc){ .name = "t" }), "node 't': fn is NULL");
     REFUSED(TASK(.arg = arg), "node 't': arg is given and arg_bytes 0");
     REFUSED(TASK(.arg_bytes = 8), "node 't': arg is NULL and arg_bytes 8");
-    REFUSED(TASK(.flags = 3), "node 't': flags 0x3: unknown bits");
+    REFUSED(TASK(.flags = 0x43), "node 't': flags 0x43: unknown bits");
     REFUSED(TASK(.access_count = 2), "node 't': accesses is NULL, access_count 2");
     REFUSED(TASK(.flags = RONDO_NO_ACCESS, RONDO_ACCESSES(rondo_read(u, rondo_whole()))),
             "node 't': RONDO_NO_ACCESS with access_count 1");
@@ -182,7 +183,7 @@ static void refuse_accesses(void)
             "node 't': access 1 to slot 'u': mode is 4");
     REFUSED(ACCESS(with(a, 16, 0, 0)), "node 't': access 1 to slot 'u': flags 0x10: unknown bits");
     a.zero16 = 5;
-    REFUSED(ACCESS(a), "node 't': access 1 to slot 'u': reserved fields are 0, 0, 5, 0, not 0");
+    REFUSED(ACCESS(a), "node 't': access 1 to slot 'u': reserved fields are 5, 0, not 0");
     a.zero16 = 0;
     REFUSED(ACCESS(rondo_read(u, rondo_span(0, 130))),
             "node 't': access 1 to slot 'u': region [0, 130) exceeds extent 128 in dimension 0");
