@@ -13,6 +13,7 @@ static const uint64_t search_budget = 1u << 22; /* ops looked at, and lanes per 
 
 struct reach {
     struct rd_check *c;
+    const struct rd_check_variant *v;
     uint32_t copy;     /* the last of copies 0 to copy */
     uint64_t *upto;    /* by lane: ops before, counted over the copies */
     uint64_t *scanned; /* of these, whose waits were followed */
@@ -33,10 +34,16 @@ static void raise_to(struct reach *r, uint32_t lane, uint64_t upto)
     r->stack[r->depth++] = lane;
 }
 
+/* Whether a copy's waits count: any variant may have been before the last. */
+static int known(const struct rd_check *c, uint64_t copy, uint64_t last)
+{
+    return copy == last || c->variants == 1;
+}
+
 static void follow(struct reach *r, uint32_t op, uint64_t copy)
 {
-    for (uint32_t k = 0; k < rd_check_waits(r->c, op); k++) {
-        struct rd_wait w = rd_check_wait(r->c, op, k);
+    for (uint32_t k = 0; known(r->c, copy, r->copy) && k < rd_check_waits(r->v, op); k++) {
+        struct rd_wait w = rd_check_wait(r->v, op, k);
         if (w.dist <= copy)
             raise_to(r, w.peer, (copy - w.dist) * r->c->plan->lane[w.peer].length + w.wait);
     }
@@ -90,7 +97,7 @@ static uint64_t count_of(const struct reach *r, uint32_t op, uint32_t distance)
 
 static void check_node(struct reach *r, uint32_t v)
 {
-    const struct rd_graph *g = r->c->graph;
+    const struct rd_check_variant *g = r->v;
     const struct rd_plan *p = r->c->plan;
     uint32_t op = p->op_of_node[v];
     forget(r);
@@ -142,9 +149,11 @@ static void include(uint64_t *rows, uint64_t words, uint64_t row, uint64_t other
     rows[row * words + other / 64] |= 1ull << other % 64;
 }
 
-static void close_op(const struct rd_check *c, uint64_t *rows, uint64_t words, uint64_t copy,
+/* The waits of an op, if they count, and all that is before it in its lane. */
+static void close_op(const struct reach *r, uint64_t *rows, uint64_t words, uint64_t copy,
                      uint32_t op)
 {
+    const struct rd_check *c = r->c;
     const struct rd_plan *p = c->plan;
     const struct rd_plan_lane *l = &p->lane[c->lane[op]];
     uint64_t n = p->nodes, row = copy * n + op;
@@ -152,52 +161,58 @@ static void close_op(const struct rd_check *c, uint64_t *rows, uint64_t words, u
         include(rows, words, row, row - 1);
     else if (copy)
         include(rows, words, row, (copy - 1) * n + l->first + l->length - 1);
-    for (uint32_t k = 0; k < rd_check_waits(c, op); k++) {
-        struct rd_wait w = rd_check_wait(c, op, k);
+    for (uint32_t k = 0; known(c, copy, r->copy) && k < rd_check_waits(r->v, op); k++) {
+        struct rd_wait w = rd_check_wait(r->v, op, k);
         if (w.dist <= copy)
             include(rows, words, row, (copy - w.dist) * n + p->lane[w.peer].first + w.wait - 1);
     }
 }
 
-static void check_closure(struct rd_check *c, uint64_t *rows, uint64_t words, uint32_t last)
+static void check_closure(const struct reach *r, uint64_t *rows, uint64_t words)
 {
-    const struct rd_graph *g = c->graph;
-    const struct rd_plan *p = c->plan;
-    for (uint32_t copy = 0; copy <= last; copy++)
+    const struct rd_check_variant *g = r->v;
+    const struct rd_plan *p = r->c->plan;
+    for (uint32_t copy = 0; copy <= r->copy; copy++)
         for (uint32_t i = 0; i < p->nodes; i++)
-            close_op(c, rows, words, copy, c->run[i]);
+            close_op(r, rows, words, copy, r->c->run[i]);
     for (uint32_t v = 0; v < p->nodes; v++) {
-        const uint64_t *row = rows + ((uint64_t)last * p->nodes + p->op_of_node[v]) * words;
+        const uint64_t *row = rows + ((uint64_t)r->copy * p->nodes + p->op_of_node[v]) * words;
         for (uint32_t e = g->first[v]; e < g->first[v + 1]; e++) {
             uint32_t d = g->pred[e].distance;
-            uint64_t bit = (uint64_t)(last - d) * p->nodes + p->op_of_node[g->pred[e].from];
+            uint64_t bit = (uint64_t)(r->copy - d) * p->nodes + p->op_of_node[g->pred[e].from];
             if (!(row[bit / 64] >> bit % 64 & 1))
-                rd_check_say(c, "node %u: its dependence on node %u, %u back, is not implied", v,
+                rd_check_say(r->c, "node %u: its dependence on node %u, %u back, is not implied", v,
                              g->pred[e].from, d);
         }
     }
 }
 
-rondo_status rd_check_reach(struct rd_check *c)
+rondo_status rd_check_reach(struct rd_check *c, uint32_t v)
 {
-    struct reach r = { .c = c, .copy = c->plan->distance };
-    struct rd_scratch *s = &c->scratch;
-    uint64_t ops = (c->plan->distance + 1ull) * c->plan->nodes, words = (ops + 63) / 64;
+    struct reach r = { .c = c, .v = &c->variant[v], .copy = c->plan->distance };
+    struct rd_scratch scratch = rd_scratch_part(&c->scratch), *s = &scratch;
+    uint64_t ops = (c->plan->distance + 1ull) * c->plan->nodes, words = (ops + 63) / 64, *rows;
     uint32_t lanes = c->plan->lanes;
+    rondo_status status = RONDO_OK;
     r.upto = rd_scratch_array(s, lanes, sizeof *r.upto);
     r.scanned = rd_scratch_array(s, lanes, sizeof *r.scanned);
     r.stack = rd_scratch_array(s, lanes, sizeof *r.stack);
     r.stacked = rd_scratch_zeroed(s, lanes, 1);
-    if (!r.upto || !r.scanned || !r.stack || !r.stacked)
-        return rd_pass_memory();
-    check_sinks(&r);
-    if (c->plan->nodes <= CLOSURE_NODES && ops * words * 8 <= closure_bytes) {
-        uint64_t *rows = rd_scratch_zeroed(s, ops * words, sizeof *rows);
-        if (!rows)
-            return rd_pass_memory();
-        check_closure(c, rows, words, r.copy);
-    } else {
-        check_sampled(&r);
+    if (!r.upto || !r.scanned || !r.stack || !r.stacked) {
+        status = rd_pass_memory();
+        goto free_scratch;
     }
-    return RONDO_OK;
+    check_sinks(&r);
+    if (c->plan->nodes > CLOSURE_NODES || ops * words * 8 > closure_bytes) {
+        check_sampled(&r);
+        goto free_scratch;
+    }
+    rows = rd_scratch_zeroed(s, ops * words, sizeof *rows);
+    if (rows)
+        check_closure(&r, rows, words);
+    else
+        status = rd_pass_memory();
+free_scratch:
+    rd_scratch_free(&scratch);
+    return status;
 }

@@ -10,16 +10,25 @@
 struct runner {
     struct rd_check *c;
     uint32_t window, replays;
-    uint64_t done;     /* replays completed */
-    uint64_t *count;   /* by lane: ops run since replay 0 began */
-    uint32_t *ran;     /* by op: replays in which it ran */
-    uint64_t *need;    /* by blocked lane: the peer's count */
+    const struct rd_check_variant *only; /* of every replay; NULL: its phase's */
+    uint64_t done;                       /* replays completed */
+    uint64_t *count;                     /* by lane: ops run since replay 0 began */
+    uint32_t *ran;                       /* by op: replays in which it ran */
+    uint64_t *need;                      /* by blocked lane: the peer's count */
     uint32_t *waiters; /* by lane: a list of the lanes blocked on it; [lanes]: on the window */
     uint32_t *next;    /* links of those lists */
     uint32_t *stack, depth;
     uint32_t *ended; /* sinks that ended replay r: [r % window] */
     uint64_t total;
 };
+
+static const struct rd_check_variant *variant_of(const struct runner *x, uint64_t replay)
+{
+    const struct rd_plan *p = x->c->plan;
+    if (x->only)
+        return x->only;
+    return &x->c->variant[x->c->variants > 1 ? p->variant_of_phase[replay % p->phases] : 0];
+}
 
 static void block(struct runner *x, uint32_t lane, uint32_t on, uint64_t need)
 {
@@ -46,8 +55,9 @@ static void wake(struct runner *x, uint32_t on, uint64_t count)
 static int may_start(struct runner *x, uint32_t lane, uint32_t op, uint64_t replay)
 {
     const struct rd_plan *p = x->c->plan;
-    for (uint32_t k = 0; k < rd_check_waits(x->c, op); k++) {
-        struct rd_wait w = rd_check_wait(x->c, op, k);
+    const struct rd_check_variant *v = variant_of(x, replay);
+    for (uint32_t k = 0; k < rd_check_waits(v, op); k++) {
+        struct rd_wait w = rd_check_wait(v, op, k);
         uint64_t need;
         if (w.dist > replay)
             continue;
@@ -62,7 +72,7 @@ static int may_start(struct runner *x, uint32_t lane, uint32_t op, uint64_t repl
 
 static void run_op(struct runner *x, uint32_t op, uint64_t replay)
 {
-    const struct rd_graph *g = x->c->graph;
+    const struct rd_check_variant *g = variant_of(x, replay);
     uint32_t v = x->c->plan->op[op].node;
     for (uint32_t e = g->first[v]; e < g->first[v + 1]; e++) {
         uint32_t u = g->pred[e].from, d = g->pred[e].distance;
@@ -93,7 +103,7 @@ static void end_replay(struct runner *x, uint64_t replay)
 }
 
 /* As far as the lane can go. */
-static void run_lane(struct runner *x, uint32_t lane, int record)
+static void run_lane(struct runner *x, uint32_t lane)
 {
     const struct rd_plan_lane *l = &x->c->plan->lane[lane];
     while (!x->c->why[0]) {
@@ -108,7 +118,7 @@ static void run_lane(struct runner *x, uint32_t lane, int record)
         if (!may_start(x, lane, op, replay))
             return;
         run_op(x, op, replay);
-        if (record) {
+        if (x->only) {
             x->c->when[op] = (uint32_t)x->total - 1;
             x->c->run[x->total - 1] = op;
         }
@@ -136,29 +146,39 @@ static int prepare(struct runner *x, struct rd_scratch *s)
     return 1;
 }
 
-rondo_status rd_check_run(struct rd_check *c, uint32_t window, uint32_t replays, int record)
+static rondo_status run(struct runner *x)
 {
-    struct runner x = { .c = c, .window = window, .replays = replays };
+    struct rd_check *c = x->c;
     struct rd_scratch scratch = rd_scratch_part(&c->scratch);
     rondo_status s = RONDO_OK;
-    if (!prepare(&x, &scratch)) {
+    if (!prepare(x, &scratch)) {
         s = rd_pass_memory();
         goto free_scratch;
     }
-    while (x.depth && !c->why[0]) {
-        uint32_t lane = x.stack[--x.depth];
-        run_lane(&x, lane, record);
-        wake(&x, lane, x.count[lane]);
+    while (x->depth && !c->why[0]) {
+        uint32_t lane = x->stack[--x->depth];
+        run_lane(x, lane);
+        wake(x, lane, x->count[lane]);
     }
     for (uint32_t l = 0; l < c->plan->lanes && !c->why[0]; l++)
-        if (x.count[l] != (uint64_t)replays * c->plan->lane[l].length)
-            rd_check_say(c, "window %u: lane %u blocks for ever at op %llu of replay %llu", window,
-                         l, (unsigned long long)(x.count[l] % c->plan->lane[l].length),
-                         (unsigned long long)(x.count[l] / c->plan->lane[l].length));
-    if (!c->why[0] && c->plan->lanes && x.done != replays)
-        rd_check_say(c, "window %u: %llu replays of %u complete", window,
-                     (unsigned long long)x.done, replays);
+        if (x->count[l] != (uint64_t)x->replays * c->plan->lane[l].length)
+            rd_check_say(c, "window %u: lane %u blocks for ever at op %llu of replay %llu",
+                         x->window, l, (unsigned long long)(x->count[l] % c->plan->lane[l].length),
+                         (unsigned long long)(x->count[l] / c->plan->lane[l].length));
+    if (!c->why[0] && c->plan->lanes && x->done != x->replays)
+        rd_check_say(c, "window %u: %llu replays of %u complete", x->window,
+                     (unsigned long long)x->done, x->replays);
 free_scratch:
     rd_scratch_free(&scratch);
     return s;
+}
+
+rondo_status rd_check_run(struct rd_check *c, uint32_t window, uint32_t replays)
+{
+    return run(&(struct runner){ .c = c, .window = window, .replays = replays });
+}
+
+rondo_status rd_check_run_once(struct rd_check *c, uint32_t v)
+{
+    return run(&(struct runner){ .c = c, .window = 1, .replays = 1, .only = &c->variant[v] });
 }

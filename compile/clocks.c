@@ -14,6 +14,9 @@
  * over the global order, what lies before replay 0 having ended; and once copies repeat they are
  * exact.
  *
+ * Of a plan with variants one copy is swept, the first: what it knows, this replay itself waited
+ * for, and that is true whatever variants the replays before were.
+ *
  * Clocks are kept as snapshots, one for each stretch of a lane between two merges, as long as an
  * unswept consumer on another lane may ask for it. */
 #include "compile/waits.h"
@@ -39,7 +42,7 @@ struct clocks {
     size_t pool_capacity, pool_count;
     uint32_t pool_free;
     uint32_t *current;    /* snapshot of each lane's present clock, NONE: changed since */
-    uint64_t *kept_first; /* by node: in `kept`; NULL: no carried edge crosses, one each */
+    uint64_t *kept_first; /* by node: in `kept`; NULL: one each, for one copy or no carried edge */
     uint32_t *kept;       /* snapshots of producers, a ring over copies for carried consumers */
     struct rd_need need[RD_CLOCK_LANES]; /* by peer */
     uint32_t *cross;                     /* edges from other lanes of the op at hand */
@@ -118,7 +121,7 @@ static void raise_to(struct clocks *c, uint32_t lane, uint32_t peer, uint64_t co
 /* The lane waits for `need`: it knows what the op waited for knew. */
 static void merge(struct clocks *c, uint32_t lane, const struct rd_need *need)
 {
-    const struct rd_edge *edge = &c->w->p->graph->pred[need->edge];
+    const struct rd_edge *edge = &c->w->pred[need->edge];
     if (c->current[lane] != NONE)
         release(c, c->current[lane]);
     c->current[lane] = NONE;
@@ -135,7 +138,7 @@ static void merge(struct clocks *c, uint32_t lane, const struct rd_need *need)
  */
 static uint64_t gather(struct clocks *c, uint32_t v, uint32_t lane)
 {
-    const struct rd_graph *g = c->w->p->graph;
+    const struct rd_waits *g = c->w;
     const struct rd_plan *plan = c->w->plan;
     uint64_t peers = 0;
     uint32_t count = 0;
@@ -183,7 +186,7 @@ static rondo_status settle(struct clocks *c, uint32_t v, uint32_t lane, uint64_t
 static void stop_asking(struct clocks *c)
 {
     for (uint32_t i = 0; i < c->cross_count; i++) {
-        const struct rd_edge *edge = &c->w->p->graph->pred[c->cross[i]];
+        const struct rd_edge *edge = &c->w->pred[c->cross[i]];
         if (edge->distance <= c->copy)
             release(c, *kept_at(c, edge->from, c->copy - edge->distance));
     }
@@ -193,11 +196,11 @@ static rondo_status sweep(struct clocks *c)
 {
     struct rd_waits *w = c->w;
     w->further_count = 0;
-    w->plan->wait_count = 0;
+    w->wait_count = 0;
     for (uint32_t i = 0; i < w->p->nodes; i++) {
         uint32_t v = w->order ? w->order[i] : i, lane = w->lane_of_node[v];
         uint64_t peers = gather(c, v, lane);
-        rd_waits_clear(&w->plan->op[w->plan->op_of_node[v]]);
+        rd_waits_clear(&w->op[w->plan->op_of_node[v]]);
         if (peers) {
             rondo_status s = settle(c, v, lane, peers);
             if (s)
@@ -271,7 +274,7 @@ static void set_sinks(struct clocks *c)
 /* Rings of snapshots, as long as each producer's farthest consumer needs. */
 static int prepare_rings(struct clocks *c, struct rd_scratch *s)
 {
-    const struct rd_graph *g = c->w->p->graph;
+    const struct rd_waits *g = c->w;
     uint32_t n = c->w->p->nodes;
     uint64_t all = 0, *first = rd_scratch_zeroed(s, (size_t)n + 1, sizeof *first);
     if (!first)
@@ -309,7 +312,7 @@ static int prepare(struct clocks *c, struct rd_scratch *s)
         c->current[z] = NONE;
         c->base[z] = (uint64_t)c->w->p->crossing_distance * c->w->plan->lane[z].length;
     }
-    if (c->w->p->crossing_distance)
+    if (c->w->p->crossing_distance && !c->w->varies)
         return prepare_rings(c, s);
     c->kept = rd_scratch_array(s, n, sizeof *c->kept);
     return c->kept != NULL;
@@ -328,11 +331,12 @@ rondo_status rd_waits_by_clocks(struct rd_waits *w)
         s = sweep(&c);
         if (s)
             goto free_scratch;
-        if (settled(&c))
+        if (w->varies || settled(&c))
             break;
         advance(&c);
     }
-    set_sinks(&c);
+    if (!w->varies)
+        set_sinks(&c);
 free_scratch:
     rd_free_array(w->p->scratch.a, c.pool, c.pool_capacity, (1 + c.lanes) * sizeof *c.pool);
     rd_scratch_free(&scratch);

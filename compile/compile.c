@@ -13,11 +13,29 @@ static rondo_status check_input(const struct rd_compile_input *in)
     if (in->graph->nodes > RD_POSITION_MAX)
         return rd_error(RONDO_ERR_INVALID, "%u nodes: a plan holds at most %d", in->graph->nodes,
                         RD_POSITION_MAX);
+    if (in->helpers >= in->processors)
+        return rd_error(RONDO_ERR_INVALID, "%u helpers among %u processors: one at least is none",
+                        in->helpers, in->processors);
     for (uint32_t v = 0; v < in->graph->nodes && bound; v++)
         if (bound[v] != RD_PLACE_ANY && bound[v] >= in->processors)
             return rd_error(RONDO_ERR_INVALID, "node %u: bound to processor %u of %u", v, bound[v],
                             in->processors);
     return RONDO_OK;
+}
+
+static uint64_t bytes_of_variants(const struct rd_plan *plan)
+{
+    uint64_t n = plan->nodes, bytes = 0;
+    for (uint32_t i = 0; plan->own && i < plan->variants; i++)
+        bytes += sizeof *plan->own + (n + 1) * sizeof *plan->own->first +
+                 plan->own[i].first[n] * (uint64_t)sizeof *plan->own->pred;
+    for (uint32_t i = 0; i + 1 < plan->variants; i++)
+        bytes += sizeof *plan->variant + n * sizeof *plan->op +
+                 plan->variant[i].further_waits * sizeof *plan->wait +
+                 plan->lanes * (uint64_t)sizeof *plan->variant->wait_first;
+    if (plan->variant_of_phase)
+        bytes += plan->phases * (uint64_t)sizeof *plan->variant_of_phase;
+    return bytes;
 }
 
 static uint64_t bytes_of(const struct rd_plan *plan)
@@ -26,7 +44,7 @@ static uint64_t bytes_of(const struct rd_plan *plan)
     return sizeof *plan + plan->lanes * (uint64_t)sizeof *plan->lane + n * sizeof *plan->op +
            n * sizeof *plan->op_of_node + (n + 1) * sizeof *plan->pred_first +
            plan->pred_first[n] * (uint64_t)sizeof *plan->pred +
-           plan->further_waits * sizeof *plan->wait;
+           plan->further_waits * sizeof *plan->wait + bytes_of_variants(plan);
 }
 
 static rondo_status check_plan(struct rd_allocator *a, const struct rd_compile_input *in,
@@ -39,13 +57,6 @@ static rondo_status check_plan(struct rd_allocator *a, const struct rd_compile_i
     return s;
 }
 
-static void all_sinks(struct rd_plan *plan)
-{
-    for (uint32_t l = 0; l < plan->lanes; l++)
-        plan->lane[l].sink = 1;
-    plan->sinks = plan->lanes;
-}
-
 static rondo_status run_passes(struct rd_pass *p, struct rd_plan **plan)
 {
     struct rd_placement placement;
@@ -55,8 +66,10 @@ static rondo_status run_passes(struct rd_pass *p, struct rd_plan **plan)
         s = rd_place(p, &placement);
     if (!s)
         s = rd_lanes(p, &placement, plan, &lane_of_node);
+    if (!s)
+        s = rd_variants(p, lane_of_node, *plan);
     if (!s && p->in->interpret_only)
-        all_sinks(*plan);
+        rd_waits_all_sinks(*plan);
     else if (!s)
         s = rd_waits(p, placement.ids ? NULL : placement.order, lane_of_node, *plan);
     return s;

@@ -47,7 +47,7 @@ static uint64_t value_of(const struct covers *c, uint32_t from, uint32_t distanc
 
 static void gather(struct covers *c, uint32_t v)
 {
-    const struct rd_graph *g = c->w->p->graph;
+    const struct rd_waits *g = c->w;
     c->rounds++;
     c->peers = 0;
     for (uint32_t e = g->first[v]; e < g->first[v + 1]; e++) {
@@ -83,9 +83,11 @@ static void sort(struct covers *c)
 
 static void learn(struct covers *c, const struct rd_need *need)
 {
-    const struct rd_graph *g = c->w->p->graph;
+    const struct rd_waits *g = c->w;
     const struct rd_edge *edge = &g->pred[need->edge];
     know(c, need->peer, need->value);
+    if (g->varies && edge->distance)
+        return; /* that replay may have had other edges */
     for (uint32_t e = g->first[edge->from]; e < g->first[edge->from + 1]; e++) {
         uint32_t b;
         uint64_t value = value_of(c, g->pred[e].from, edge->distance + g->pred[e].distance, &b);
@@ -95,13 +97,12 @@ static void learn(struct covers *c, const struct rd_need *need)
 
 static rondo_status walk(struct covers *c, int keep)
 {
-    struct rd_plan *plan = c->w->plan;
-    const struct rd_plan_lane *l = &plan->lane[c->lane];
+    const struct rd_plan_lane *l = &c->w->plan->lane[c->lane];
     for (uint32_t op = l->first; op < l->first + l->length; op++) {
-        gather(c, plan->op[op].node);
+        gather(c, c->w->op[op].node);
         sort(c);
         if (keep)
-            rd_waits_clear(&plan->op[op]);
+            rd_waits_clear(&c->w->op[op]);
         for (uint32_t i = 0; i < c->peers; i++) {
             const struct rd_need *need = &c->need[c->peer[i]];
             rondo_status s;
@@ -115,12 +116,12 @@ static rondo_status walk(struct covers *c, int keep)
     return RONDO_OK;
 }
 
-/* With carried edges a lane is walked twice: what it waited for in one replay it knows in the next.
- */
+/* With carried edges a lane is walked twice: what it waited for in one replay it knows in the next,
+ * unless that may have waited for other things. */
 static rondo_status walk_lanes(struct covers *c)
 {
     for (c->lane = 0; c->lane < c->w->plan->lanes; c->lane++) {
-        uint32_t copies = c->w->p->crossing_distance ? 2 : 1;
+        uint32_t copies = c->w->p->crossing_distance && !c->w->varies ? 2 : 1;
         for (c->copy = 0; c->copy < copies; c->copy++) {
             rondo_status s = walk(c, c->copy + 1 == copies);
             if (s)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The lanes pass: cuts the global linear order into lanes and lays out ops and bad bits. */
+/* The lanes pass: cuts the global linear order into lanes, one for each processor and set of
+ * external nodes upstream (external.c), and lays out ops and bad bits. */
 #include "compile/passes.h"
 
 enum { BIT_ALIGN = 512 };
@@ -15,6 +16,7 @@ static rondo_status allocate(struct rd_pass *p, uint32_t lanes, struct rd_plan *
     plan->edges = p->edges;
     plan->carried_edges = p->carried_edges;
     plan->distance = p->graph->distance;
+    plan->phases = plan->variants = 1;
     plan->work_ns = p->work_ns;
     *out = plan;
     plan->lane = rd_zalloc_array(a, lanes, sizeof *plan->lane);
@@ -28,34 +30,55 @@ static rondo_status allocate(struct rd_pass *p, uint32_t lanes, struct rd_plan *
     return plan->pred ? RONDO_OK : rd_pass_memory();
 }
 
-/* Lanes by ascending processor; lane_of[] for the processors that have nodes. */
-static uint32_t number_lanes(const struct rd_pass *p, const uint16_t *processor, uint32_t *length,
-                             uint16_t *lane_of)
+/* What a lane is of: a processor, and a set of external nodes upstream; numbered by
+ * processor * sets + set. */
+struct parts {
+    const uint16_t *processor; /* by node */
+    const uint8_t *set;        /* by node; NULL: all in set 0 */
+    uint32_t sets, count;
+    uint32_t *length;  /* by part */
+    uint16_t *lane_of; /* by part, if it has nodes */
+};
+
+static uint32_t part_of(const struct parts *x, uint32_t v)
 {
-    uint32_t lanes = 0;
-    for (uint32_t v = 0; v < p->nodes; v++)
-        length[processor[v]]++;
-    for (uint32_t i = 0; i < p->in->processors; i++)
-        if (length[i])
-            lane_of[i] = (uint16_t)lanes++;
-    return lanes;
+    return x->set ? x->processor[v] * x->sets + x->set[v] : x->processor[v];
 }
 
-static rondo_status lay_out(const struct rd_pass *p, const uint32_t *length,
-                            const uint16_t *lane_of, struct rd_plan *plan)
+/* Lanes by ascending part. */
+static rondo_status number_lanes(const struct rd_pass *p, struct parts *x, uint32_t *lanes)
+{
+    *lanes = 0;
+    for (uint32_t v = 0; v < p->nodes; v++)
+        x->length[part_of(x, v)]++;
+    for (uint32_t i = 0; i < x->count; i++) {
+        if (!x->length[i])
+            continue;
+        if (*lanes == RD_LANES_MAX)
+            return rd_error(RONDO_ERR_INVALID,
+                            "%u processors and %u sets of nodes that may block make more than %d "
+                            "lanes",
+                            p->in->processors, x->sets, RD_LANES_MAX);
+        x->lane_of[i] = (uint16_t)(*lanes)++;
+    }
+    return RONDO_OK;
+}
+
+static rondo_status lay_out(const struct rd_pass *p, const struct parts *x, struct rd_plan *plan)
 {
     uint64_t bits = 0;
     uint32_t first = 0;
-    for (uint32_t i = 0; i < p->in->processors; i++) {
-        struct rd_plan_lane *l = &plan->lane[lane_of[i]];
-        if (!length[i])
+    for (uint32_t i = 0; i < x->count; i++) {
+        struct rd_plan_lane *l = &plan->lane[x->lane_of[i]];
+        uint32_t length = x->length[i];
+        if (!length)
             continue;
-        l->processor = i;
+        l->processor = i / x->sets;
         l->first = first;
-        l->length = length[i];
+        l->length = length;
         l->bit_first = (uint32_t)bits;
-        first += length[i];
-        bits += (length[i] + (uint64_t)BIT_ALIGN - 1) / BIT_ALIGN * BIT_ALIGN;
+        first += length;
+        bits += (length + (uint64_t)BIT_ALIGN - 1) / BIT_ALIGN * BIT_ALIGN;
         if (bits > UINT32_MAX)
             return rd_error(RONDO_ERR_INVALID, "%u nodes on %u processors exceed %u bad bits",
                             p->nodes, p->in->processors, UINT32_MAX);
@@ -102,31 +125,47 @@ static void look_at_edges(struct rd_pass *p, const uint16_t *lane_of_node, struc
     plan->pred_first[p->nodes] = at;
 }
 
+static rondo_status divide(struct rd_pass *p, const struct rd_placement *placement, struct parts *x)
+{
+    struct rd_scratch *s = &p->scratch;
+    uint8_t *set;
+    rondo_status status = rd_external_sets(p, &set, &x->sets);
+    if (status)
+        return status;
+    x->processor = placement->processor;
+    x->set = set;
+    x->count = p->in->processors * x->sets;
+    x->length = rd_scratch_zeroed(s, x->count, sizeof *x->length);
+    x->lane_of = rd_scratch_zeroed(s, x->count, sizeof *x->lane_of);
+    return x->length && x->lane_of ? RONDO_OK : rd_pass_memory();
+}
+
 rondo_status rd_lanes(struct rd_pass *p, const struct rd_placement *placement,
                       struct rd_plan **plan, uint16_t **lane_of_node)
 {
     struct rd_scratch *s = &p->scratch;
-    uint32_t *length = rd_scratch_zeroed(s, p->in->processors, sizeof *length), lanes;
-    uint16_t *lane_of = rd_scratch_zeroed(s, p->in->processors, sizeof *lane_of);
     uint16_t *of_node = rd_scratch_array(s, p->nodes, sizeof *of_node);
     struct rd_plan *made = NULL;
-    rondo_status status;
-    if (!length || !lane_of || !of_node)
-        return rd_pass_memory();
-    lanes = number_lanes(p, placement->processor, length, lane_of);
+    struct parts x = { 0 };
+    uint32_t lanes;
+    rondo_status status = of_node ? divide(p, placement, &x) : rd_pass_memory();
+    if (!status)
+        status = number_lanes(p, &x, &lanes);
+    if (status)
+        return status;
     if (lanes > 1) {
         p->crossing_out = rd_scratch_zeroed(s, p->nodes, sizeof *p->crossing_out);
         if (!p->crossing_out)
             return rd_pass_memory();
     }
     for (uint32_t v = 0; v < p->nodes; v++)
-        of_node[v] = lane_of[placement->processor[v]];
+        of_node[v] = x.lane_of[part_of(&x, v)];
     status = allocate(p, lanes, &made);
     if (!status)
-        status = lay_out(p, length, lane_of, made);
+        status = lay_out(p, &x, made);
     if (status)
         goto free_plan;
-    fill(p, placement, of_node, length, made);
+    fill(p, placement, of_node, x.length, made);
     look_at_edges(p, of_node, made);
     made->makespan_ns = placement->time_ns;
     *plan = made;

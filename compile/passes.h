@@ -5,6 +5,7 @@
  *   place     a processor for each node, and how many processors pay
  *   timeline  the placement played in time: the global linear order and its prediction
  *   lanes     that order cut into lanes: the plan's ops
+ *   variants  the same ops for each variant of the graph
  *   waits     the waits that are not implied, and the sinks
  *   plan_check
  *
@@ -108,13 +109,22 @@ rondo_status rd_heft_place(struct rd_pass *p, const uint32_t *list, uint32_t cou
 /* timeline.c: plays placement->processor and fills its order (allocated by the caller) and time. */
 rondo_status rd_timeline(struct rd_pass *p, struct rd_placement *placement);
 
+/* external.c: a number below *sets for each node; nodes with equal ones may share a lane. *set
+ * NULL: all are equal. INVALID: more than 16. */
+rondo_status rd_external_sets(struct rd_pass *p, uint8_t **set, uint32_t *sets);
+
 /* lanes.c: the plan without waits, publish flags, sinks. */
 rondo_status rd_lanes(struct rd_pass *p, const struct rd_placement *placement,
                       struct rd_plan **plan, uint16_t **lane_of_node);
 
+/* variants.c: phases, and each variant's ops without waits and its predecessors; nothing for a
+ * graph without phases. What it obtained is the plan's, also when it fails. */
+rondo_status rd_variants(struct rd_pass *p, const uint16_t *lane_of_node, struct rd_plan *plan);
+
 /* waits.c: waits, further waits, publish flags and sinks. `order` NULL: ids. */
 rondo_status rd_waits(struct rd_pass *p, const uint32_t *order, const uint16_t *lane_of_node,
                       struct rd_plan *plan);
+void rd_waits_all_sinks(struct rd_plan *plan);
 
 /* plan_check.c: OK with why[0] == 0 for a good plan; OK with `why` saying what is wrong; MEMORY. */
 rondo_status rd_plan_check(struct rd_allocator *a, const struct rd_compile_input *in,

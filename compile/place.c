@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The place pass: a processor for every node.
  *
- * Bound nodes go where they must. For the others up to three placements are made, blocks in
- * recording order, the same with levels that make up for each other (block.c) and HEFT (heft.c),
- * played in time (timeline.c) and compared: a later one is tried where none so far is within 5 % of
- * a lower bound, and taken if it is 3 % faster, because blocks keep data where it is. That is done
- * for P, P / 2, ... 1 processors, and fewer are taken where more do not win 5 %: with costs that
- * are small against a hand-over all nodes end on one. */
+ * Bound nodes go where they must, and none other to a helper. For the others up to three placements
+ * are made, blocks in recording order, the same with levels that make up for each other (block.c)
+ * and HEFT (heft.c), played in time (timeline.c) and compared: a later one is tried where none so
+ * far is within 5 % of a lower bound, and taken if it is 3 % faster, because blocks keep data where
+ * it is. That is done for P, P / 2, ... 1 processors, and fewer are taken where more do not win 5
+ * %: with costs that are small against a hand-over all nodes end on one. */
 #include "compile/passes.h"
 
 #include <string.h>
@@ -120,7 +120,8 @@ static rondo_status choose(struct place *x, uint32_t most)
 static rondo_status place_free(struct rd_pass *p, int any_bound, struct rd_placement *placement)
 {
     struct place x = { .p = p, .best = *placement, .any_bound = any_bound };
-    uint32_t most = p->in->processors < p->nodes ? p->in->processors : p->nodes;
+    uint32_t places = p->in->processors - p->in->helpers;
+    uint32_t most = places < p->nodes ? places : p->nodes;
     rondo_status s;
     x.rank = rd_scratch_array(&p->scratch, p->nodes, sizeof *x.rank);
     if (!x.rank)

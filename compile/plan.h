@@ -35,7 +35,7 @@ struct rd_plan_lane {
     uint32_t first;                  /* its ops are op[first .. first + length) */
     uint32_t length;                 /* at least 1 */
     uint32_t wait_first, wait_count; /* its further waits, in op order */
-    uint32_t processor;
+    uint32_t processor; /* ascending; several lanes of one where nodes may block: see lanes.c */
     uint32_t
         bit_first; /* bad bits are bit_first + position; a multiple of 512: no shared cache line */
     int sink;      /* a virtual END would wait for this lane */
@@ -48,6 +48,12 @@ struct rd_plan_variant {
     struct rd_wait *wait;
     uint32_t *wait_first; /* by lane: where its further waits begin in `wait` */
     uint64_t further_waits;
+};
+
+/* Predecessors within a replay, by node, dropped ones included: pred[first[v] .. first[v + 1]) are
+ * bad-bit numbers. */
+struct rd_plan_preds {
+    uint32_t *first, *pred;
 };
 
 struct rd_plan {
@@ -63,17 +69,25 @@ struct rd_plan {
     uint32_t phases, variants;
     uint16_t *variant_of_phase;
     struct rd_plan_variant *variant; /* variants 1 to variants - 1, at index - 1 */
-    /* Predecessors within a replay, by node, dropped ones included: pred[pred_first[v] ..
-     * pred_first[v + 1]) are bad-bit numbers. */
+    /* As rd_plan_preds: of a plan with variants the union over them. */
     uint32_t *pred_first, *pred;
-    uint64_t edges, carried_edges; /* of the graph */
-    uint64_t wait_count;           /* kept, the ops' own and further ones */
+    struct rd_plan_preds *own;     /* by variant, variant 0's too; NULL with less than two */
+    uint64_t edges, carried_edges; /* of the graph: the union */
+    uint64_t wait_count;           /* kept, the ops' own and further ones; variant 0's */
     uint64_t further_waits;        /* length of wait */
     uint64_t makespan_ns, work_ns; /* the placement's prediction, and the sum of the costs */
     uint64_t bytes;                /* of everything above */
 };
 
 void rd_plan_free(struct rd_allocator *a, struct rd_plan *plan); /* may be NULL */
+/* A node's predecessors in a replay of that variant, as bad-bit numbers; how many comes back. */
+static inline uint32_t rd_plan_preds_of(const struct rd_plan *plan, uint32_t variant, uint32_t node,
+                                        const uint32_t **pred)
+{
+    const uint32_t *first = plan->own ? plan->own[variant].first : plan->pred_first;
+    *pred = (plan->own ? plan->own[variant].pred : plan->pred) + first[node];
+    return first[node + 1] - first[node];
+}
 /* The lane of an op, by binary search. */
 uint32_t rd_plan_lane_of_op(const struct rd_plan *plan, uint32_t op);
 

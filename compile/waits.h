@@ -14,9 +14,18 @@ struct rd_further {
     struct rd_wait wait;
 };
 
+/* The waits of one variant. */
 struct rd_waits {
     struct rd_pass *p;
-    struct rd_plan *plan;
+    struct rd_plan *plan; /* its lanes and positions */
+    struct rd_op *op;     /* the variant's */
+    /* The variant's edges, as rd_graph's: subsets of the graph's. */
+    const uint32_t *first;
+    const struct rd_edge *pred;
+    /* One of several variants: the replays before this one may have been of any other. Of them only
+     * what this replay itself waited for is known. */
+    int varies;
+    uint64_t wait_count;
     const uint32_t *order; /* NULL: ids */
     const uint16_t *lane_of_node;
     uint32_t *position;         /* in the global order, by node; NULL with two lanes */
@@ -28,7 +37,7 @@ struct rd_waits {
  * peer must have reached `value`. */
 struct rd_need {
     uint64_t value;
-    uint32_t edge; /* in graph->pred */
+    uint32_t edge; /* in the variant's pred */
     uint16_t peer;
 };
 
@@ -50,13 +59,13 @@ static inline uint32_t rd_waits_position(const struct rd_waits *w, uint32_t node
 static inline int rd_waits_later(const struct rd_waits *w, const struct rd_need *a,
                                  const struct rd_need *b)
 {
-    const struct rd_edge *x = &w->p->graph->pred[a->edge], *y = &w->p->graph->pred[b->edge];
+    const struct rd_edge *x = &w->pred[a->edge], *y = &w->pred[b->edge];
     if (x->distance != y->distance)
         return x->distance < y->distance;
     return w->position ? w->position[x->from] > w->position[y->from] : 0;
 }
 
-/* Up to RD_CLOCK_LANES lanes, exact; also sets the sinks. */
+/* Up to RD_CLOCK_LANES lanes, exact; also sets the sinks, but of variants. */
 rondo_status rd_waits_by_clocks(struct rd_waits *w);
 /* Any number of lanes. */
 rondo_status rd_waits_by_covers(struct rd_waits *w);

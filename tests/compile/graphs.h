@@ -44,6 +44,12 @@ static inline void maker_edge(struct maker *m, uint32_t from, uint32_t distance)
 
 static inline void maker_free(struct maker *m)
 {
+    for (uint32_t i = 0; i < m->g.variants; i++) {
+        free(m->g.variant[i].first);
+        free(m->g.variant[i].pred);
+    }
+    free(m->g.variant);
+    free(m->g.variant_of_phase);
     free(m->g.first);
     free(m->g.pred);
     memset(m, 0, sizeof *m);
@@ -196,6 +202,37 @@ static inline void make_random(struct maker *m, uint32_t nodes, uint32_t degree,
         }
     }
     free(at);
+}
+
+/* Gives the graph phases: in each variant some nodes are off, which takes their edges away, and
+ * some edges more are not there. */
+static inline void make_variants(struct maker *m, uint32_t phases, uint32_t variants,
+                                 uint64_t *seed)
+{
+    struct rd_graph *g = &m->g;
+    uint8_t *off = malloc(g->nodes);
+    g->phases = phases;
+    g->variants = variants;
+    g->variant_of_phase = malloc(phases * sizeof *g->variant_of_phase);
+    g->variant = malloc(variants * sizeof *g->variant);
+    for (uint32_t i = 0; i < phases; i++)
+        g->variant_of_phase[i] = (uint16_t)(i < variants ? i : below(seed, variants));
+    for (uint32_t i = 0; i < variants; i++) {
+        struct rd_variant *x = &g->variant[i];
+        uint32_t at = 0;
+        x->first = malloc((g->nodes + 1) * sizeof *x->first);
+        x->pred = malloc((g->first[g->nodes] + 1) * sizeof *x->pred);
+        for (uint32_t v = 0; v < g->nodes; v++)
+            off[v] = !below(seed, 6);
+        for (uint32_t v = 0; v < g->nodes; v++) {
+            x->first[v] = at;
+            for (uint32_t e = g->first[v]; e < g->first[v + 1]; e++)
+                if (!off[v] && !off[g->pred[e].from] && below(seed, 10))
+                    x->pred[at++] = g->pred[e];
+        }
+        x->first[g->nodes] = at;
+    }
+    free(off);
 }
 
 #endif
