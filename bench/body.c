@@ -61,13 +61,21 @@ __attribute__((noinline)) int body_spin(rondo_task *self, const void *arg)
     return 0;
 }
 
+enum { HEAVY = 100 };
+
+static inline int is_heavy(uint32_t node) { return (node * 2654435769u) >> 28 == 0; }
+
 __attribute__((noinline)) int body_uneven(rondo_task *self, const void *arg)
 {
     (void)self;
     uint32_t node = *(const uint32_t *)arg;
-    int heavy = (node * 2654435769u) >> 28 == 0;
-    spin(node, heavy ? iterations * 100 : iterations);
+    spin(node, is_heavy(node) ? iterations * HEAVY : iterations);
     return 0;
+}
+
+double body_node_ns(const struct body_spec *spec, uint32_t node)
+{
+    return spec->kind == BODY_UNEVEN && is_heavy(node) ? spec->ns * HEAVY : spec->ns;
 }
 
 rondo_task_fn *body_function(enum body_kind kind)

@@ -29,6 +29,8 @@ int body_uneven(rondo_task *self, const void *arg);
 int body_check(rondo_task *self, const void *arg);
 
 rondo_task_fn *body_function(enum body_kind kind);
+/* What node `node` takes of a graph with bodies like that; of empty ones spec->ns too. */
+double body_node_ns(const struct body_spec *spec, uint32_t node);
 /* Measures how long an iteration takes and sets how many a body does; no body may be running. */
 void body_set(const struct body_spec *spec);
 void body_set_iterations(uint64_t iterations);

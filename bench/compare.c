@@ -52,7 +52,7 @@ static void bar_p2(struct run *run, uint32_t width, double limit)
 {
     struct contest contest = { .entries = 0 };
     struct graph *g = graph_make(GRAPH_STENCIL, width, 1000, 2);
-    struct setup setup = { body_empty, ORDER_PIPELINED, MODE_COMPILED, 2, 1, 0 };
+    struct setup setup = { .body = body_empty, .order = ORDER_PIPELINED, .workers = 2, .bind = 1 };
     struct entry *hand = contest_add(&contest, &peer_handwritten, g, &setup, NULL);
     struct entry *rondo = contest_add(&contest, &peer_rondo, g, &setup, NULL);
     struct figures of_hand = { 0 }, of_rondo = { 0 };
@@ -210,8 +210,8 @@ static void bars_p9(struct run *run)
 {
     struct graph *chain = graph_make(GRAPH_CHAIN, 1, 10, 1);
     struct graph *stencil = graph_make(GRAPH_STENCIL, 2, 10, 2);
-    struct setup one = { body_empty, ORDER_SERIAL, MODE_COMPILED, 1, 0, 0 };
-    struct setup two = { body_empty, ORDER_PIPELINED, MODE_COMPILED, 2, 1, 0 };
+    struct setup one = { .body = body_empty, .workers = 1 };
+    struct setup two = { .body = body_empty, .order = ORDER_PIPELINED, .workers = 2, .bind = 1 };
     bars_p9_of(run, "chain of 10, one lane", chain, &one);
     bars_p9_of(run, "stencil 2 x 10, two lanes, pipelined", stencil, &two);
     graph_free(chain);

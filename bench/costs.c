@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-enum { SAMPLE_NS = 2000000, EMPTY_NS = 2 };
+enum { SAMPLE_NS = 2000000 };
 
 static const struct {
     const char *label, *peer;
@@ -58,8 +58,10 @@ static void measure_graph(struct costs *costs, unsigned at, unsigned rounds)
     struct figures f = { 0 };
     for (unsigned r = 0; r < COST_ROWS; r++) {
         const struct peer *peer = peer_find(rows[r].peer);
-        struct setup setup = { body_empty,      ORDER_SERIAL, rows[r].mode,
-                               rows[r].workers, rows[r].bind, 0 };
+        struct setup setup = { .body = body_empty,
+                               .mode = rows[r].mode,
+                               .workers = rows[r].workers,
+                               .bind = rows[r].bind };
         /* A second lane or thread of a chain would have nothing in it. */
         if (at == COST_CHAIN && (r == COST_TWO_LANES || r == COST_HANDWRITTEN))
             continue;
@@ -81,10 +83,10 @@ static void measure_graph(struct costs *costs, unsigned at, unsigned rounds)
 void costs_measure(struct costs *costs, unsigned count, unsigned rounds)
 {
     *costs = (struct costs){ .graphs = count };
-    rondo_impl_set_cost(EMPTY_NS);
+    rondo_impl_set_costs(&(struct body_spec){ BODY_EMPTY, 2 });
     for (unsigned at = 0; at < count; at++)
         measure_graph(costs, at, rounds);
-    rondo_impl_set_cost(0);
+    rondo_impl_set_costs(NULL);
 }
 
 static void write_range(struct table *t, struct range x)

@@ -2,23 +2,52 @@
 /* Makes the graphs that are measured: nodes, edges both ways, levels, owners, carried edges. */
 #include "bench/graphs.h"
 
+#include "bench/patterns.h"
 #include "bench/support.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kind_names[GRAPH_KINDS] = { "chain", "stencil",  "fft", "random",
-                                                     "fan",   "cholesky", "tree" };
+static const char *const names[PATTERN_END] = {
+    [GRAPH_CHAIN] = "chain",
+    [GRAPH_STENCIL] = "stencil",
+    [GRAPH_FFT] = "fft",
+    [GRAPH_RANDOM] = "random",
+    [GRAPH_FAN] = "fan",
+    [GRAPH_CHOLESKY] = "cholesky",
+    [GRAPH_TREE] = "tree",
+    [GRAPH_KINDS] = "",
+    [PATTERN_TRIVIAL] = "trivial",
+    [PATTERN_NO_COMM] = "no_comm",
+    [PATTERN_STENCIL_1D] = "stencil_1d",
+    [PATTERN_STENCIL_1D_PERIODIC] = "stencil_1d_periodic",
+    [PATTERN_DOM] = "dom",
+    [PATTERN_TREE] = "tree",
+    [PATTERN_FFT] = "fft",
+    [PATTERN_ALL_TO_ALL] = "all_to_all",
+    [PATTERN_NEAREST] = "nearest",
+    [PATTERN_SPREAD] = "spread",
+    [PATTERN_RANDOM_NEAREST] = "random_nearest",
+};
+
+static enum graph_kind find_name(const char *name, unsigned from, unsigned end)
+{
+    while (from < end && strcmp(names[from], name) != 0)
+        from++;
+    return (enum graph_kind)from;
+}
 
 enum graph_kind graph_kind_of(const char *name)
 {
-    unsigned kind = 0;
-    while (kind < GRAPH_KINDS && strcmp(kind_names[kind], name) != 0)
-        kind++;
-    return (enum graph_kind)kind;
+    return find_name(name, GRAPH_CHAIN, GRAPH_KINDS);
 }
 
-const char *graph_kind_name(enum graph_kind kind) { return kind_names[kind]; }
+enum graph_kind graph_pattern_of(const char *name)
+{
+    return find_name(name, PATTERN_TRIVIAL, PATTERN_END);
+}
+
+const char *graph_kind_name(enum graph_kind kind) { return names[kind]; }
 
 const char *graph_refusal(enum graph_kind kind, uint32_t width, uint32_t steps, uint32_t workers)
 {
@@ -121,6 +150,32 @@ static void make_rows(struct maker *m)
                 else
                     add_carried(m, (g->steps - 1) * g->width + column[k], i);
         }
+}
+
+/* Points of a step have the numbers after those of the step before. */
+static void make_pattern(struct maker *m)
+{
+    struct graph *g = m->graph;
+    struct pattern p = { g->kind, g->width, g->steps };
+    uint32_t *column = bench_alloc(g->width + 2, sizeof *column);
+    uint32_t above = 0; /* the number that column 0 of the step before has, or would have */
+    for (uint32_t step = 0; step < g->steps; step++) {
+        uint32_t first = pattern_first(&p, step), count = pattern_count(&p, step);
+        uint32_t here = g->nodes - first;
+        for (uint32_t i = first; i < first + count; i++) {
+            add_node(m, (uint32_t)((uint64_t)i * g->workers / g->width));
+            uint32_t preds = step ? pattern_preds(&p, step, i, column) : 0;
+            for (uint32_t k = 0; k < preds; k++)
+                add_pred(m, above + column[k]);
+        }
+        above = here;
+    }
+    for (uint32_t v = 0; v < pattern_count(&p, 0); v++) {
+        uint32_t preds = pattern_preds(&p, 0, pattern_first(&p, 0) + v, column);
+        for (uint32_t k = 0; k < preds; k++)
+            add_carried(m, above + column[k], v);
+    }
+    free(column);
 }
 
 static void make_fan(struct maker *m)
@@ -252,6 +307,8 @@ struct graph *graph_make(enum graph_kind kind, uint32_t width, uint32_t steps, u
         make_cholesky(&m);
     else if (kind == GRAPH_TREE)
         make_trees(&m);
+    else if (kind > GRAPH_KINDS)
+        make_pattern(&m);
     else
         make_rows(&m);
     g->pred_first[g->nodes] = g->edges;

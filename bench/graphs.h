@@ -19,8 +19,22 @@ enum graph_kind {
     GRAPH_FAN,      /* `steps` times 1 - `width` - 1 */
     GRAPH_CHOLESKY, /* tile Cholesky of `width` x `width` tiles */
     GRAPH_TREE,     /* `steps` binary reductions of `width` leaves, one after the other */
-    GRAPH_KINDS
+    GRAPH_KINDS,
+    /* What Task Bench runs: `steps` steps of `width` points, see bench/patterns.h. */
+    PATTERN_TRIVIAL,
+    PATTERN_NO_COMM,
+    PATTERN_STENCIL_1D,
+    PATTERN_STENCIL_1D_PERIODIC,
+    PATTERN_DOM,
+    PATTERN_TREE,
+    PATTERN_FFT,
+    PATTERN_ALL_TO_ALL,
+    PATTERN_NEAREST,
+    PATTERN_SPREAD,
+    PATTERN_RANDOM_NEAREST,
+    PATTERN_END
 };
+enum { PATTERNS = PATTERN_END - PATTERN_TRIVIAL };
 
 struct graph_edge {
     uint32_t from, to;
@@ -43,6 +57,8 @@ struct graph {
 
 /* The kind by its name on the command line; GRAPH_KINDS when there is none. */
 enum graph_kind graph_kind_of(const char *name);
+/* The same for the patterns; PATTERN_END when there is none. */
+enum graph_kind graph_pattern_of(const char *name);
 const char *graph_kind_name(enum graph_kind kind);
 /* NULL if the graph can be made, else what is wrong with the sizes. */
 const char *graph_refusal(enum graph_kind kind, uint32_t width, uint32_t steps, uint32_t workers);

@@ -20,7 +20,7 @@ int command_build_one(const struct options *o)
     unsigned workers = o->workers ? o->workers : 2;
     struct graph *g = graph_make_sized(o->graph == GRAPH_KINDS ? GRAPH_STENCIL : o->graph,
                                        o->sizes ? o->nodes[0] : 10000, workers);
-    struct setup setup = { body_empty, ORDER_SERIAL, MODE_COMPILED, workers, 0, 0 };
+    struct setup setup = { .body = body_empty, .workers = workers };
     struct graph *small = graph_make(GRAPH_CHAIN, 1, 1, workers);
     struct figures f = { 0 };
     const char *why = peer->refusal(g, &setup);

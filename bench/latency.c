@@ -20,7 +20,7 @@ struct latency latency_measure(uint32_t nodes, unsigned rounds)
 {
     struct contest contest = { .entries = 0 };
     struct graph *g = graph_make(GRAPH_CHAIN, 1, nodes, 1);
-    struct setup setup = { body_empty, ORDER_SERIAL, MODE_COMPILED, 1, 0, 0 };
+    struct setup setup = { .body = body_empty, .workers = 1 };
     struct entry *loop = contest_add(&contest, &peer_loop, g, &setup, NULL);
     struct entry *rondo = contest_add(&contest, &peer_rondo, g, &setup, NULL);
     contest_measure(&contest, rounds, SAMPLE_NS);
@@ -56,7 +56,7 @@ static void at_period(const struct options *o)
 {
     uint64_t replays = o->replays ? o->replays : 10000;
     struct graph *g = graph_make(GRAPH_CHAIN, 1, 10, 1);
-    struct setup setup = { body_empty, ORDER_SERIAL, MODE_COMPILED, 1, 0, 0 };
+    struct setup setup = { .body = body_empty, .workers = 1 };
     const struct peer *const who[] = { &peer_loop, &peer_rondo };
     struct samples ns[2] = { { 0 }, { 0 } };
     void *built[2];
@@ -143,7 +143,7 @@ static void with_submitters(const struct options *o)
 {
     static const char *const what[] = { "one", "two, one exec", "two, an exec each" };
     struct graph *g = graph_make(GRAPH_STENCIL, 2, 5, 2);
-    struct setup setup = { body_empty, ORDER_PIPELINED, MODE_COMPILED, 2, 1, 0 };
+    struct setup setup = { .body = body_empty, .order = ORDER_PIPELINED, .workers = 2, .bind = 1 };
     peer_must_check(&peer_rondo, g, &setup);
     void *built[2] = { peer_rondo.build(g, &setup), peer_rondo.build(g, &setup) };
     uint64_t replays = o->replays ? o->replays : 20000;

@@ -9,7 +9,8 @@
 
 static const struct command commands[] = {
     { "overhead", "What a node costs, in ns",
-      "graph width steps mode schedule order workers unbound window body replays rounds impl "
+      "graph pattern width steps mode schedule order workers unbound window body replays rounds "
+      "impl "
       "format",
       "stencil of width 8 and 1000 steps, compiled, serial, 2 workers (1 for a chain), empty "
       "bodies,"

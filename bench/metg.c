@@ -108,7 +108,7 @@ unsigned metg_measure(uint32_t width, uint32_t steps, enum replay_order order,
     struct contest contest = { .entries = 0 };
     struct walk walk[CONTEST_MAX] = { { .enough = { 0, 0 } } };
     struct graph *g = graph_make(GRAPH_STENCIL, width, steps, 2);
-    struct setup setup = { body_spin, order, MODE_COMPILED, 2, 1, 0 };
+    struct setup setup = { .body = body_spin, .order = order, .workers = 2, .bind = 1 };
     unsigned count = 0;
     body_set_iterations(0);
     contest_add(&contest, &peer_loop, g, &setup, NULL);

@@ -45,9 +45,21 @@ static void read_graph(struct options *o, const char *name, const char *text)
 
 static void read_pattern(struct options *o, const char *name, const char *text)
 {
-    o->graph = GRAPH_STENCIL;
-    if (strcmp(text, "stencil_1d") != 0)
-        refuse(name, text, "not stencil_1d");
+    char *copy = bench_text("%s", text);
+    o->patterns = 0;
+    for (unsigned kind = PATTERN_TRIVIAL; strcmp(text, "all") == 0 && kind < PATTERN_END; kind++)
+        o->pattern[o->patterns++] = (enum graph_kind)kind;
+    for (char *save = NULL, *one = o->patterns ? NULL : strtok_r(copy, ",", &save); one;
+         one = strtok_r(NULL, ",", &save)) {
+        enum graph_kind kind = graph_pattern_of(one);
+        if (kind == PATTERN_END || o->patterns == PATTERNS)
+            refuse(name, one, "not a pattern of Task Bench");
+        o->pattern[o->patterns++] = kind;
+    }
+    free(copy);
+    if (!o->patterns)
+        refuse(name, text, "names no pattern");
+    o->graph = o->pattern[0];
 }
 
 static void read_width(struct options *o, const char *name, const char *text)
@@ -70,9 +82,10 @@ static void read_mode(struct options *o, const char *name, const char *text)
 
 static void read_schedule(struct options *o, const char *name, const char *text)
 {
-    (void)o;
-    if (strcmp(text, "static") != 0)
-        refuse(name, text, "not static");
+    int schedule = replay_schedule_of(text);
+    if (schedule < 0)
+        refuse(name, text, "not static, dataflow or auto");
+    o->schedule = (enum replay_schedule)schedule;
 }
 
 static void read_order(struct options *o, const char *name, const char *text)
@@ -210,12 +223,12 @@ static void read_strace(struct options *o, const char *name, const char *text)
 
 static const struct option_row rows[] = {
     { "graph", "NAME", "chain, stencil, fft, random, fan, cholesky or tree", read_graph },
-    { "pattern", "NAME", "the Task Bench pattern: stencil_1d", read_pattern },
+    { "pattern", "NAME[,NAME...]", "patterns of Task Bench, or all of them", read_pattern },
     { "width", "W", "columns, leaves, or tiles in a row (cholesky)", read_width },
     { "steps", "S", "rows, or repetitions of fan and tree", read_steps },
     { "nodes", "N[,N...]", "about how many nodes the graph has", read_nodes },
     { "mode", "NAME", "rondo: compiled or interpreted", read_mode },
-    { "schedule", "NAME", "rondo: static", read_schedule },
+    { "schedule", "NAME", "rondo: static, dataflow or auto", read_schedule },
     { "order", "NAME", "serial, pipelined or concurrent", read_order },
     { "workers", "K", "threads; forces K lanes, each node on its column's", read_workers },
     { "unbound", NULL, "rondo: let it choose where nodes run", read_unbound },

@@ -10,10 +10,13 @@
 enum { OPTIONS_IMPLS_MAX = 16, OPTIONS_SIZES_MAX = 16 };
 
 struct options {
-    enum graph_kind graph; /* GRAPH_KINDS: not given */
+    enum graph_kind graph; /* GRAPH_KINDS: not given; a pattern where one was */
+    enum graph_kind pattern[PATTERNS];
+    unsigned patterns;
     uint32_t width, steps; /* 0: not given */
     enum replay_mode mode;
     enum replay_order order;
+    enum replay_schedule schedule;
     unsigned workers, rounds, submitters; /* 0: not given */
     int unbound, quick, longer, strace;
     uint32_t window;

@@ -26,6 +26,11 @@ static struct graph *make_graph(const struct options *o, uint32_t width, unsigne
     return graph_make(kind, w, steps, workers);
 }
 
+static const char *mode_name(const struct setup *setup)
+{
+    return setup->schedule == SCHEDULE_STATIC ? replay_mode_name(setup->mode) : "auto";
+}
+
 static void add_row(struct table *t, const struct entry *e, const struct options *o)
 {
     const struct graph *g = e->graph;
@@ -37,8 +42,8 @@ static void add_row(struct table *t, const struct entry *e, const struct options
     table_cell(t, "%s", graph_kind_name(g->kind));
     table_cell(t, "%u", g->width);
     table_cell(t, "%u", g->steps);
-    table_cell(t, "%s", rondo ? replay_mode_name(e->setup.mode) : "");
-    table_cell(t, "%s", rondo ? "static" : "");
+    table_cell(t, "%s", rondo ? mode_name(&e->setup) : "");
+    table_cell(t, "%s", rondo ? replay_schedule_name(e->setup.schedule) : "");
     table_cell(t, "%s", replay_order_name(e->setup.order));
     table_cell(t, "%u", e->peer == &peer_loop ? 1 : e->setup.workers);
     table_cell(t, "%s%.0f", o->body.kind == BODY_UNEVEN ? "uneven:" : "", o->body.ns);
@@ -65,8 +70,12 @@ int command_overhead(const struct options *o)
     struct contest contest = { .entries = 0 };
     unsigned workers = o->workers ? o->workers : o->graph == GRAPH_CHAIN ? 1 : 2;
     struct graph *g = make_graph(o, 0, workers);
-    struct setup setup = { body_function(o->body.kind), o->order, o->mode, workers,
-                           !o->unbound && workers > 1,  0 };
+    struct setup setup = { .body = body_function(o->body.kind),
+                           .order = o->order,
+                           .mode = o->mode,
+                           .schedule = o->schedule,
+                           .workers = workers,
+                           .bind = !o->unbound && workers > 1 && o->schedule == SCHEDULE_STATIC };
     struct table *t = table_make("impl,graph,width,steps,mode,schedule,order,workers,body_ns,nodes,"
                                  "edges,waits,ns_per_node_min,ns_per_node_median,"
                                  "instantiate_ns_per_node,plan_bytes_per_node");
@@ -99,7 +108,9 @@ static void limit_of(const struct options *o, uint32_t width, enum replay_order 
 {
     struct contest contest = { .entries = 0 };
     struct graph *g = make_graph(o, width, 2);
-    struct setup setup = { body_function(o->body.kind), order, MODE_COMPILED, 2, 1, 0 };
+    struct setup setup = {
+        .body = body_function(o->body.kind), .order = order, .workers = 2, .bind = 1
+    };
     struct entry *e[5];
     struct figures f[5];
     for (unsigned pauses = 0; pauses <= 4; pauses++) {

@@ -18,12 +18,12 @@ static struct {
 } opened[RUNTIMES_MAX];
 static unsigned opened_count;
 static uint32_t window;
-static double cost_ns;
+static struct body_spec costs; /* ns 0: not told */
 
 struct built {
     rondo_runtime runtime;
     rondo_exec exec;
-    int serial;
+    int serial, each;
     double record_ns, instantiate_ns;
 };
 
@@ -62,7 +62,10 @@ rondo_runtime rondo_impl_runtime(unsigned workers)
 
 void rondo_impl_set_window(uint32_t replays) { window = replays; }
 
-void rondo_impl_set_cost(double ns) { cost_ns = ns; }
+void rondo_impl_set_costs(const struct body_spec *spec)
+{
+    costs = spec ? *spec : (struct body_spec){ BODY_EMPTY, 0 };
+}
 
 rondo_exec rondo_impl_exec(void *built) { return ((struct built *)built)->exec; }
 
@@ -84,7 +87,7 @@ static void record_nodes(const struct graph *g, const struct setup *setup, rondo
                                                   .on = setup->workers == 1 ? RONDO_CPU(0)
                                                         : setup->bind       ? RONDO_CPU(g->owner[v])
                                                                             : RONDO_ANY_CPU,
-                                                  .cost_ns = cost_ns,
+                                                  .cost_ns = body_node_ns(&costs, v),
                                                   .flags = RONDO_NO_ACCESS,
                                               });
     }
@@ -94,9 +97,9 @@ static void record_nodes(const struct graph *g, const struct setup *setup, rondo
                    "recording a carried edge");
 }
 
-static rondo_subgraph record(const struct graph *g, const struct setup *setup,
-                             rondo_runtime runtime)
+rondo_subgraph rondo_impl_record(const struct graph *g, const struct setup *setup)
 {
+    rondo_runtime runtime = rondo_impl_runtime(setup->workers);
     rondo_subgraph subgraph;
     rondo_subgraph_desc desc = { .name = graph_kind_name(g->kind), .flags = RONDO_EDGES_EXPLICIT };
     uint32_t most = 0;
@@ -116,8 +119,12 @@ static rondo_subgraph record(const struct graph *g, const struct setup *setup,
 static void *build(const struct graph *g, const struct setup *setup)
 {
     struct built *b = bench_alloc(1, sizeof *b);
+    static const uint32_t schedule[] = { RONDO_STATIC, RONDO_DATAFLOW, RONDO_SCHEDULE_AUTO };
     rondo_instantiate_options options = {
-        .mode = setup->mode == MODE_COMPILED ? RONDO_COMPILED : RONDO_INTERPRETED,
+        .mode = setup->schedule != SCHEDULE_STATIC ? RONDO_AUTO
+                : setup->mode == MODE_COMPILED     ? RONDO_COMPILED
+                                                   : RONDO_INTERPRETED,
+        .schedule = schedule[setup->schedule],
         .order = setup->order == ORDER_SERIAL      ? RONDO_SERIAL
                  : setup->order == ORDER_PIPELINED ? RONDO_PIPELINED
                                                    : RONDO_CONCURRENT,
@@ -125,8 +132,9 @@ static void *build(const struct graph *g, const struct setup *setup)
     };
     b->runtime = rondo_impl_runtime(setup->workers);
     b->serial = setup->order == ORDER_SERIAL;
+    b->each = setup->each;
     double start = timing_ns();
-    rondo_subgraph subgraph = record(g, setup, b->runtime);
+    rondo_subgraph subgraph = rondo_impl_record(g, setup);
     double recorded = timing_ns();
     rondo_must(rondo_instantiate(subgraph, &options, &b->exec), "instantiating");
     b->record_ns = recorded - start;
@@ -151,9 +159,10 @@ static double run(void *built, uint64_t count)
         for (uint64_t i = 0; i < count; i++)
             rondo_must(rondo_replay_and_wait(b->exec, NULL, -1, NULL), "a replay");
     } else if (count) {
-        rondo_event event;
-        rondo_replay_args args = { .count = count };
-        rondo_must(rondo_replay(b->exec, &args, &event), "replays");
+        rondo_event event = { 0, 0 };
+        rondo_replay_args args = { .count = b->each ? 1 : count };
+        for (uint64_t calls = b->each ? count : 1; calls; calls--)
+            rondo_must(rondo_replay(b->exec, &args, &event), "replays");
         rondo_must(rondo_event_wait(event, -1), "waiting for replays");
     }
     double ns = timing_ns() - start;

@@ -110,7 +110,7 @@ static void sleep_ms(long ms)
 struct idle idle_measure(unsigned workers)
 {
     struct graph *g = graph_make(GRAPH_STENCIL, 2, 10, workers);
-    struct setup setup = { body_empty, ORDER_SERIAL, MODE_COMPILED, workers, workers > 1, 0 };
+    struct setup setup = { .body = body_empty, .workers = workers, .bind = workers > 1 };
     void *built = peer_rondo.build(g, &setup);
     progress_show("idle");
     peer_rondo.run(built, 1000);
@@ -151,7 +151,9 @@ static void one_case(struct table *t, const struct options *o, enum graph_kind k
                      uint32_t steps, unsigned workers, enum replay_order order)
 {
     struct graph *g = graph_make(kind, width, steps, workers);
-    struct setup setup = { body_empty, order, o->mode, workers, workers > 1, 0 };
+    struct setup setup = {
+        .body = body_empty, .order = order, .mode = o->mode, .workers = workers, .bind = workers > 1
+    };
     uint64_t replays = o->replays ? o->replays : o->longer ? 100000000 : 2000000;
     struct steady s = steady_measure(g, &setup, replays);
     add_row(t, g, &setup, &s, o->strace ? steady_system_calls(workers > 1, 1000000) : -1);

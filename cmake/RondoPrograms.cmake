@@ -37,6 +37,39 @@ if(tool_sources)
   target_link_libraries(rondo_tool PRIVATE rondo_build rondo Threads::Threads m)
 endif()
 
+# ---- LLVM's OpenMP beside GCC's: a module that clang compiles, where it is installed with libomp
+if(OpenMP_C_FOUND AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
+  find_program(RONDO_CLANG NAMES clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14)
+  mark_as_advanced(RONDO_CLANG)
+  if(RONDO_CLANG AND NOT DEFINED RONDO_CLANG_OPENMP)
+    file(WRITE ${CMAKE_BINARY_DIR}/CMakeFiles/llvm_openmp.c
+      "int main(void)\n{\n    int n = 0;\n#pragma omp parallel\n#pragma omp atomic\n    n++;\n    return n < 1;\n}\n")
+    execute_process(
+      COMMAND ${RONDO_CLANG} -fopenmp=libomp -o ${CMAKE_BINARY_DIR}/CMakeFiles/llvm_openmp
+        ${CMAKE_BINARY_DIR}/CMakeFiles/llvm_openmp.c
+      RESULT_VARIABLE clang_openmp_failed OUTPUT_QUIET ERROR_QUIET)
+    if(clang_openmp_failed)
+      set(RONDO_CLANG_OPENMP OFF CACHE INTERNAL "clang links LLVM's OpenMP")
+    else()
+      set(RONDO_CLANG_OPENMP ON CACHE INTERNAL "clang links LLVM's OpenMP")
+    endif()
+  endif()
+  if(RONDO_CLANG_OPENMP)
+    set(module ${CMAKE_BINARY_DIR}/rondo-bench-llvm-openmp.so)
+    set(module_source ${CMAKE_CURRENT_SOURCE_DIR}/bench/peers/openmp.c)
+    file(GLOB module_headers CONFIGURE_DEPENDS bench/*.h bench/peers/*.h)
+    add_custom_command(OUTPUT ${module}
+      COMMAND ${RONDO_CLANG} -O2 -std=c11 -D_GNU_SOURCE -DRONDO_OPENMP_MODULE -fPIC -shared
+        -fvisibility=hidden -fopenmp=libomp -I${CMAKE_CURRENT_SOURCE_DIR}
+        -I${CMAKE_CURRENT_SOURCE_DIR}/include -o ${module} ${module_source}
+      DEPENDS ${module_source} ${module_headers} VERBATIM)
+    add_custom_target(rondo_bench_llvm_openmp DEPENDS ${module})
+  else()
+    rondo_without("clang with LLVM's OpenMP" "clang libomp-dev"
+      "rondo-bench does not compare with it")
+  endif()
+endif()
+
 # ---- rondo-bench: this library beside its peers, each where its package is installed
 file(GLOB bench_sources CONFIGURE_DEPENDS bench/*.c)
 file(GLOB peer_sources CONFIGURE_DEPENDS bench/peers/*.c bench/peers/*.cpp)
@@ -44,6 +77,9 @@ if(bench_sources)
   add_executable(rondo-bench ${bench_sources})
   target_include_directories(rondo-bench PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   target_link_libraries(rondo-bench PRIVATE rondo_build rondo Threads::Threads m)
+  # The module of LLVM's OpenMP runtime uses functions of the program.
+  set_target_properties(rondo-bench PROPERTIES
+    ENABLE_EXPORTS ON C_VISIBILITY_PRESET default CXX_VISIBILITY_PRESET default)
   foreach(source IN LISTS peer_sources)
     cmake_path(GET source STEM peer)
     if(peer STREQUAL "openmp")
@@ -54,6 +90,15 @@ if(bench_sources)
       else()
         continue()
       endif()
+    elseif(peer STREQUAL "llvm_openmp")
+      if(TARGET rondo_bench_llvm_openmp)
+        add_dependencies(rondo-bench rondo_bench_llvm_openmp)
+        target_link_libraries(rondo-bench PRIVATE ${CMAKE_DL_LIBS})
+        target_compile_definitions(rondo-bench PRIVATE
+          RONDO_PEER_LLVM_OPENMP="rondo-bench-llvm-openmp.so")
+      else()
+        continue()
+      endif()
     elseif(peer STREQUAL "tbb")
       if(TBB_FOUND)
         target_link_libraries(rondo-bench PRIVATE TBB::tbb)
@@ -61,7 +106,7 @@ if(bench_sources)
       else()
         continue()
       endif()
-    elseif(peer STREQUAL "mpi")
+    elseif(peer MATCHES "^mpi")
       if(MPI_C_FOUND)
         target_link_libraries(rondo-bench PRIVATE MPI::MPI_C)
         target_compile_definitions(rondo-bench PRIVATE RONDO_PEER_MPI)

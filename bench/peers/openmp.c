@@ -1,13 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* OpenMP tasks with `depend`, as its users write them: one thread creates the tasks of each replay,
- * two run them. OpenMP keeps no graph, so every replay creates its tasks anew. */
-#include "bench/peers/peer.h"
+/* OpenMP in the two ways its users write a graph: tasks with `depend`, where one thread creates the
+ * tasks of each replay and two run them (OpenMP keeps no graph, so every replay creates its tasks
+ * anew); and a work-shared loop over each level. Compiled twice where there are two compilers: with
+ * GCC's runtime into the program, with LLVM's into a module that bench/peers/llvm_openmp.c loads.
+ */
+#include "bench/peers/openmp.h"
 
 #include "bench/machine.h"
 #include "bench/support.h"
 #include "bench/timing.h"
 
 #include <stdlib.h>
+
+#ifdef __clang__
+#define RUNTIME      "llvm-openmp"
+#define RUNTIME_WHAT "LLVM OpenMP"
+#else
+#define RUNTIME      "openmp"
+#define RUNTIME_WHAT "GCC OpenMP"
+#endif
 
 struct built {
     const struct graph *graph;
@@ -21,6 +32,18 @@ static const char *refusal(const struct graph *graph, const struct setup *setup)
     return setup->workers > 2 ? "it is measured with two threads" : NULL;
 }
 
+/* The threads of the region, each on a CPU of its own. No call of omp_get_thread_num: with two
+ * runtimes in a process it may be the other's. */
+static __attribute__((noinline)) void pin_threads(void)
+{
+#pragma omp parallel num_threads(2)
+    {
+        machine_pin(1);
+#pragma omp master
+        machine_pin(0);
+    }
+}
+
 static void *build(const struct graph *graph, const struct setup *setup)
 {
     static int pinned;
@@ -29,10 +52,13 @@ static void *build(const struct graph *graph, const struct setup *setup)
     b->body = setup->body;
     b->token = bench_alloc(graph->nodes, 1);
     if (!pinned) {
-        extern int omp_get_thread_num(void);
+        /* LLVM's threads spin on for 200 ms after each region, into the next one's sample; inside
+         * one they should spin, not yield. */
+        setenv("KMP_BLOCKTIME", "5", 0);
+        setenv("KMP_USE_YIELD", "0", 0);
+        /* The runtime counts the CPUs it may use when the first function with a region begins. */
         machine_unpin();
-#pragma omp parallel num_threads(2)
-        machine_pin((unsigned)omp_get_thread_num());
+        pin_threads();
         pinned = 1;
     }
     return b;
@@ -93,11 +119,37 @@ static void release(void *built)
     free(b);
 }
 
+/* ---- levels */
+
+static double run_levels(void *built, uint64_t count)
+{
+    const struct built *b = built;
+    const struct graph *g = b->graph;
+    double start = timing_ns();
+#pragma omp parallel num_threads(2)
+    for (uint64_t r = 0; r < count; r++)
+        for (uint32_t l = 0; l < g->levels; l++) {
+#pragma omp for schedule(static)
+            for (uint32_t k = g->level_first[l]; k < g->level_first[l + 1]; k++)
+                b->body(NULL, &g->id[g->level_node[k]]);
+        }
+    return timing_ns() - start;
+}
+
 const struct peer peer_openmp = {
-    .name = "openmp",
-    .what = "OpenMP tasks with depend",
+    .name = RUNTIME,
+    .what = RUNTIME_WHAT " tasks with depend",
     .refusal = refusal,
     .build = build,
     .run = run,
+    .free = release,
+};
+
+const struct peer peer_openmp_for = {
+    .name = RUNTIME "-for",
+    .what = RUNTIME_WHAT ", a loop over each level",
+    .refusal = refusal,
+    .build = build,
+    .run = run_levels,
     .free = release,
 };

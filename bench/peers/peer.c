@@ -9,17 +9,20 @@
 enum { CHECK_REPLAYS = 20 };
 
 const struct peer *const peers[] = {
-    &peer_rondo,   &peer_handwritten,  &peer_loop,
+    &peer_rondo,       &peer_handwritten,     &peer_loop,
 #ifdef RONDO_PEER_TBB
-    &peer_tbb,     &peer_tbb_flow,
+    &peer_tbb,         &peer_tbb_flow,
 #endif
 #ifdef RONDO_PEER_OPENMP
-    &peer_openmp,
+    &peer_openmp,      &peer_openmp_for,
+#endif
+#ifdef RONDO_PEER_LLVM_OPENMP
+    &peer_llvm_openmp, &peer_llvm_openmp_for,
 #endif
 #ifdef RONDO_PEER_MPI
     &peer_mpi,
 #endif
-    &peer_barrier, &peer_spin_barrier, NULL,
+    &peer_barrier,     &peer_spin_barrier,    NULL,
 };
 
 const struct peer *peer_find(const char *name)
@@ -61,25 +64,26 @@ void peer_must_check(const struct peer *peer, const struct graph *graph, const s
 
 /* ---- names */
 
-static const char *const order_names[] = { "serial", "pipelined", "concurrent" };
-static const char *const mode_names[] = { "compiled", "interpreted" };
+static const char *const order_names[] = { "serial", "pipelined", "concurrent", NULL };
+static const char *const mode_names[] = { "compiled", "interpreted", NULL };
+static const char *const schedule_names[] = { "static", "dataflow", "auto", NULL };
 
-int replay_order_of(const char *name)
+static int find(const char *const *names, const char *name)
 {
-    for (int i = 0; i < 3; i++)
-        if (strcmp(order_names[i], name) == 0)
+    for (int i = 0; names[i]; i++)
+        if (strcmp(names[i], name) == 0)
             return i;
     return -1;
 }
+
+int replay_order_of(const char *name) { return find(order_names, name); }
 
 const char *replay_order_name(enum replay_order order) { return order_names[order]; }
 
-int replay_mode_of(const char *name)
-{
-    for (int i = 0; i < 2; i++)
-        if (strcmp(mode_names[i], name) == 0)
-            return i;
-    return -1;
-}
+int replay_mode_of(const char *name) { return find(mode_names, name); }
 
 const char *replay_mode_name(enum replay_mode mode) { return mode_names[mode]; }
+
+int replay_schedule_of(const char *name) { return find(schedule_names, name); }
+
+const char *replay_schedule_name(enum replay_schedule schedule) { return schedule_names[schedule]; }

@@ -15,13 +15,16 @@ extern "C" {
 
 enum replay_order { ORDER_SERIAL, ORDER_PIPELINED, ORDER_CONCURRENT };
 enum replay_mode { MODE_COMPILED, MODE_INTERPRETED };
+enum replay_schedule { SCHEDULE_STATIC, SCHEDULE_DATAFLOW, SCHEDULE_AUTO };
 
 struct setup {
     rondo_task_fn *body;
     enum replay_order order;
-    enum replay_mode mode;
-    unsigned workers; /* 1 or 2 threads; Rondo takes more */
+    enum replay_mode mode; /* rondo, of the static schedule: the others choose it themselves */
+    enum replay_schedule schedule; /* rondo */
+    unsigned workers;              /* 1 or 2 threads; Rondo takes more */
     int bind; /* 1: each node runs on its owner; 0: placement is the library's, if it has one */
+    int each; /* rondo, not serial: a call for each replay, where one call submits all of them */
     unsigned pauses; /* handwritten: 1 to 4 between two polls; 0: those that measure best */
 };
 
@@ -51,7 +54,10 @@ struct peer {
 extern const struct peer peer_rondo, peer_handwritten, peer_loop;
 extern const struct peer peer_barrier, peer_spin_barrier;
 #ifdef RONDO_PEER_OPENMP
-extern const struct peer peer_openmp;
+extern const struct peer peer_openmp, peer_openmp_for;
+#endif
+#ifdef RONDO_PEER_LLVM_OPENMP /* the name of its module */
+extern const struct peer peer_llvm_openmp, peer_llvm_openmp_for;
 #endif
 #ifdef RONDO_PEER_TBB
 extern const struct peer peer_tbb, peer_tbb_flow;
@@ -74,11 +80,14 @@ uint64_t peer_check(const struct peer *peer, const struct graph *graph, const st
 /* Ends the program with a message if the peer does not run the graph right. */
 void peer_must_check(const struct peer *peer, const struct graph *graph, const struct setup *setup);
 
-/* Orders of replays and modes by their names on the command line; -1 for anything else. */
+/* Orders of replays, modes and schedules by their names on the command line; -1 for anything else.
+ */
 int replay_order_of(const char *name);
 const char *replay_order_name(enum replay_order order);
 int replay_mode_of(const char *name);
 const char *replay_mode_name(enum replay_mode mode);
+int replay_schedule_of(const char *name);
+const char *replay_schedule_name(enum replay_schedule schedule);
 
 #ifdef __cplusplus
 }
