@@ -95,6 +95,8 @@ rondo_status rondo_runtime_close(rondo_runtime runtime)
     struct rd_runtime *rt;
     if (rd_task_depth)
         return rd_error(RONDO_ERR_WOULD_BLOCK, "rondo_runtime_close inside a task");
+    if (!rd_runtime_leave(runtime))
+        return RONDO_OK;
     rt = rd_id_retire(runtime.id, RD_ID_RUNTIME);
     if (!rt)
         return rd_id_error(runtime.id, RD_ID_RUNTIME);

@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -26,4 +27,6 @@ static int futex_wake_all(rd_atomic32 *word)
     return (int)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-struct rd_os rd_os = { now_ns, futex_wait, futex_wake_all };
+static void yield(void) { sched_yield(); }
+
+struct rd_os rd_os = { now_ns, futex_wait, futex_wake_all, yield };

@@ -12,6 +12,8 @@ struct rd_os {
      * time. */
     void (*futex_wait)(rd_atomic32 *word, uint32_t value, int64_t timeout_ns);
     int (*futex_wake_all)(rd_atomic32 *word); /* how many it woke */
+    /* Lets others have the CPU; never sleeps. */
+    void (*yield)(void);
 };
 extern struct rd_os rd_os;
 

@@ -146,6 +146,7 @@ static int close_some(struct rd_cleaner *c)
     for (t = list; t; t = next) {
         next = rd_load_relaxed(&t->next_retired);
         t->waits.word = NULL;
+        t->waits.until_ns = 0;
         if (t->closed(t, &t->waits) && !is_sweeping(c, t)) {
             push(&c->closed, t);
             moved = 1;
@@ -208,24 +209,31 @@ static void announce(struct rd_cleaner *c, uint64_t numbers)
 static void park(struct rd_cleaner *c, uint64_t attention)
 {
     uint32_t prepared = rd_park_prepare();
-    int64_t most = -1;
+    int64_t most = -1, until = 0, left;
     int met = 0;
     struct rd_tenant *lists[2] = { c->sweeping, c->closing }, *t;
     for (int pass = 0; pass < 2; pass++) { /* register, fence, look */
         for (int i = 0; i < 2; i++)
             for (t = lists[i]; t;
                  t = i ? rd_load_relaxed(&t->next_retired) : rd_load_relaxed(&t->next_sweep)) {
-                if (!t->waits.word)
-                    most = ASK_AGAIN_NS;
-                else if (pass)
+                if (pass)
                     met |= rd_unmet_is_met(&t->waits);
                 else
                     rd_unmet_register(&t->waits);
+                if (!t->waits.word && !t->waits.until_ns)
+                    most = ASK_AGAIN_NS;
+                if (t->waits.until_ns && (!until || t->waits.until_ns < until))
+                    until = t->waits.until_ns;
             }
         rd_fence(); /* partner: every waker's between its change and its look */
     }
     if ((c->sweeping || c->closing) && most < 0)
         most = PARK_NS;
+    if (until) {
+        left = until - rd_os.now_ns();
+        left = left > 0 ? left : 0;
+        most = left < most ? left : most;
+    }
     if (!met && rd_load_acquire(&c->attention) == attention)
         rd_park_sleep(prepared, most);
 }
@@ -330,6 +338,9 @@ void rd_cleaner_drain(struct rd_runtime *rt)
         rd_fence(); /* partner: announce */
         if (rd_load_acquire(&c->freed_below) > number && rd_load_acquire(&mark.freed))
             return;
-        rd_park_sleep(prepared, -1);
+        if (!rt->adopted)
+            rd_park_sleep(prepared, -1);
+        else if (!rd_worker_help(rt))
+            rd_park_sleep(prepared, ASK_AGAIN_NS);
     }
 }

@@ -42,7 +42,8 @@ void rd_cleaner_retire(struct rd_runtime *rt, struct rd_tenant *tenant);
 void rd_cleaner_discard(struct rd_runtime *rt, struct rd_garbage *garbage);
 /* Makes the cleaner ask its tenants again: what one of them waits for may have changed. */
 void rd_cleaner_poke(struct rd_runtime *rt);
-/* Returns when all that was retired and discarded before has been freed. */
+/* Returns when all that was retired and discarded before has been freed. The caller runs adopted
+ * processors that nobody drives meanwhile. Not inside a task. */
 void rd_cleaner_drain(struct rd_runtime *rt);
 
 #endif

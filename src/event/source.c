@@ -59,6 +59,7 @@ void rd_source_retire(struct rd_source *s)
     /* Release: an observer that acquires this 0, or a later count, sees the new generation. */
     rd_store_release(&s->done, 0);
     rd_store_relaxed(&s->waited, 0);
+    rd_store_relaxed(&s->awake, 0);
     rd_store_relaxed(&s->at, (uint64_t)RD_AT_NONE); /* all waiters are woken below */
     rd_fence(); /* partner: a waiter's between registering and its look */
     if (rd_load_relaxed(&s->wake))

@@ -28,6 +28,7 @@ struct rd_source {
     rd_atomic64 generation;
     rd_atomic64 exec;  /* id of the exec it counts for */
     rd_atomic32 track; /* of that exec; RD_SOURCE_ALL for all of them together */
+    rd_atomic32 awake; /* not 0: who waits for it never sleeps */
     uint32_t index;
     uint32_t next_free; /* under the lock */
 };

@@ -10,7 +10,7 @@ enum { SPIN_NS = 2000 };
 
 /* Three pauses between polls: with one, the poll takes the line away from the lane that is about to
  * write it; with many, a hand-over is noticed late. */
-struct rd_spin rd_spin = { 3, 0 };
+struct rd_spin rd_spin = { 3, 0, 0 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int workers;     /* under the lock */
@@ -34,11 +34,14 @@ static uint32_t measure_polls(void)
 
 void rd_spin_workers(int more)
 {
+    int spare;
     pthread_mutex_lock(&lock);
     if (!two_us)
         two_us = measure_polls();
     workers += more;
-    /* Relaxed: a hint. */
-    rd_store_relaxed(&rd_spin.polls, workers <= (int)rd_cpus_allowed() ? two_us : 0);
+    spare = (int)rd_cpus_allowed() - workers;
+    /* Relaxed: hints. */
+    rd_store_relaxed(&rd_spin.polls, spare >= 0 ? two_us : 0);
+    rd_store_relaxed(&rd_spin.spare, spare > 0 ? (uint32_t)spare : 0);
     pthread_mutex_unlock(&lock);
 }

@@ -9,6 +9,7 @@ struct rd_spin {
     uint32_t pauses; /* pauses between two polls of a counter */
     rd_atomic32
         polls; /* polls before a lane gives up: about 2 us; 0 where workers outnumber CPUs */
+    rd_atomic32 spare; /* CPUs more than workers */
 };
 extern struct rd_spin rd_spin;
 

@@ -106,6 +106,7 @@ static rondo_status get_topology(hwloc_topology_t *out)
 
 struct reader {
     const char *what, *list, *at;
+    const char *whose; /* the mask, in words */
     struct mask mask;
     uint32_t *cpu; /* NULL: only check and count */
     uint32_t count;
@@ -139,8 +140,8 @@ static rondo_status add_cpu(struct reader *r, uint32_t cpu, const char *at)
     char allowed[SHOWN];
     if (!mask_has(&r->mask, cpu)) {
         mask_text(&r->mask, allowed, sizeof allowed);
-        return REFUSE(r, "character %u: CPU %u is not in the caller's affinity mask %s",
-                      place(r, at), cpu, allowed);
+        return REFUSE(r, "character %u: CPU %u is not in %s %s", place(r, at), cpu, r->whose,
+                      allowed);
     }
     if (r->count == MAX_ENTRIES)
         return REFUSE(r, "character %u: more than %d entries", place(r, at), MAX_ENTRIES);
@@ -203,7 +204,7 @@ rondo_status rd_cpus_parse(struct rd_allocator *a, const char *what, const char 
                            struct rd_cpus *out)
 {
     rondo_status (*const read)(struct reader *) = list ? read_list : read_mask;
-    struct reader r = { .what = what, .list = list };
+    struct reader r = { .what = what, .list = list, .whose = "the caller's affinity mask" };
     hwloc_topology_t t;
     rondo_status status = mask_read(what, &r.mask);
     /* Once to check and count, once to fill: nothing has to be taken back. */
@@ -222,6 +223,50 @@ rondo_status rd_cpus_parse(struct rd_allocator *a, const char *what, const char 
     read(&r);
     out->cpu = r.cpu;
     out->count = r.count;
+    return RONDO_OK;
+}
+
+/* The place in `have` of each CPU of the list: the n-th time it is named, its n-th place. */
+static rondo_status find_places(struct reader *r, const uint32_t *have, uint32_t have_count)
+{
+    for (uint32_t i = 0; i < r->count; i++) {
+        uint32_t cpu = r->cpu[i], before = 0, at;
+        for (at = 0; at < i; at++)
+            before += have[r->cpu[at]] == cpu;
+        for (at = 0; at < have_count; at++)
+            if (have[at] == cpu && !before--)
+                break;
+        if (at == have_count)
+            return rd_error(RONDO_ERR_INVALID, "%s \"%s\": CPU %u is named more often than in %s",
+                            r->what, r->list, cpu, r->whose);
+        r->cpu[i] = at;
+    }
+    return RONDO_OK;
+}
+
+rondo_status rd_cpus_places(struct rd_allocator *a, const char *what, const char *list,
+                            const char *whose, const uint32_t *have, uint32_t have_count,
+                            uint32_t **places, uint32_t *count)
+{
+    const uint32_t bits = 8 * sizeof(unsigned long);
+    struct reader r = { .what = what, .list = list, .whose = whose };
+    rondo_status status;
+    for (uint32_t i = 0; i < have_count; i++)
+        r.mask.word[have[i] / bits] |= 1ul << have[i] % bits;
+    status = read_list(&r);
+    if (status)
+        return status;
+    r.cpu = rd_alloc_array(a, r.count, sizeof *r.cpu);
+    if (!r.cpu)
+        return rd_error(RONDO_ERR_MEMORY, "%s: no memory for %u CPU numbers", what, r.count);
+    read_list(&r);
+    status = find_places(&r, have, have_count);
+    if (status) {
+        rd_free_array(a, r.cpu, r.count, sizeof *r.cpu);
+        return status;
+    }
+    *places = r.cpu;
+    *count = r.count;
     return RONDO_OK;
 }
 

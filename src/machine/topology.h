@@ -20,6 +20,12 @@ struct rd_cpus {
  * machine cannot be read; the first call of the process reads it. *out is ended by rd_cpus_free. */
 rondo_status rd_cpus_parse(struct rd_allocator *a, const char *what, const char *list,
                            struct rd_cpus *out);
+/* The same of `have_count` CPUs `have` instead of the caller's mask (a number may be there more
+ * than once, and then be asked for as often): *place, the places in `have` of what the list names,
+ * in its order; freed by rd_free_array. `whose`, in messages: "the runtime's CPUs". */
+rondo_status rd_cpus_places(struct rd_allocator *a, const char *what, const char *list,
+                            const char *whose, const uint32_t *have, uint32_t have_count,
+                            uint32_t **place, uint32_t *count);
 /* Leaves an empty list; harmless on one. */
 void rd_cpus_free(struct rd_allocator *a, struct rd_cpus *c);
 

@@ -46,6 +46,9 @@ static inline void rd_unmet_register(const struct rd_unmet *u)
         ;
 }
 
+/* What kind of source it is, for who looks from a signal handler: src/machine/where.h. */
+enum { RD_WORK_OTHER, RD_WORK_LANE, RD_WORK_FLOW, RD_WORK_KINDS };
+
 struct rd_work {
     /* Called by the worker of the agenda the source is on, over and over. Fills *unmet on BLOCKED
      * and IDLE. */
@@ -55,6 +58,10 @@ struct rd_work {
     /* What an unmet wait of this source means, for the log: exec, node and counter. */
     void (*explain)(struct rd_work *work, const struct rd_unmet *unmet, char *text, size_t bytes);
     int32_t priority; /* greater is asked first */
+    uint32_t kind;    /* RD_WORK_... */
+    /* Not 0: advance would return DONE. For who may not advance: an agenda whose worker has no
+     * thread is cleared of such sources by whoever pokes it. NULL: the source never leaves so. */
+    const rd_atomic32 *detach;
     /* Changes while callers wait and so drive the source themselves; NULL: they never do. */
     const rd_atomic64 *waited;
     rd_atomic(struct rd_work *) next; /* in a worker's inbox */

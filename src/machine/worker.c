@@ -1,223 +1,159 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A worker turns to each source of its agenda in turn, spins for a while when none has work, then
- * parks on everything the sources wait for.
+/* The life of workers, and what other threads do to them.
  *
- * Safety. No wake-up is lost: the worker reads `attention` before it takes its inbox and asks its
- * sources; before it sleeps it registers in the wake word of every unmet wait, fences, and looks
- * again at `attention` and at every wait (src/base/park.h has the argument). Two cases deliberately
- * do not register. (1) A source whose seat a caller holds: the caller pokes the worker when it
- * gives the seat back with work left. (2) A source that callers keep driving (its `waited` moves):
- * asking for the submit's wake would cost each of their submits a system call; the worker dozes
- * instead and asks again after DOZES quiet looks. Both sleep at most DOZE_NS. */
+ * Safety. An agenda belongs to the worker's thread. Of an adopted worker it belongs to who holds
+ * `wheel`: a driver (the user's thread, for as long as it drives), or a sweeper, who only takes
+ * detached sources off. Who pokes an adopted worker and finds the wheel free sweeps, so that an
+ * exec can end though nobody drives any more; if it is held, the holder looks at `attention` once
+ * more after giving it back: of a poke and a give-back that race, one sees the other (both fence).
+ */
 #include "src/machine/worker.h"
 
 #include "src/base/error.h"
 #include "src/base/os.h"
-#include "src/machine/spin.h"
-#include "src/machine/topology.h"
+#include "src/machine/agenda.h"
 
-#include <signal.h>
+#include <stdio.h>
 
-enum { DOZE_NS = 10000000, DOZES = 10, PARK_MIN_NS = 50000, PARK_MAX_NS = 1000000 };
+enum { WHEEL_FREE, WHEEL_DRIVEN, WHEEL_SWEPT };
 
-_Thread_local int rd_task_depth;
-
-static void take_inbox(struct rd_worker *w)
-{
-    struct rd_work *work, *next;
-    if (!rd_load_relaxed(&w->inbox)) /* `attention` tells of a later one */
-        return;
-    work =
-        rd_exchange_acq_rel(&w->inbox, NULL); /* pairs with rd_worker_push: the source's fields */
-    for (; work; work = next) {
-        next = rd_load_relaxed(&work->next);
-        work->own.waited = work->waited ? rd_load_relaxed(work->waited) : 0;
-        work->own.calm = DOZES;
-        work->own.next = w->agenda;
-        w->agenda = work;
-    }
-}
-
-/* Turns to every source once; returns whether any progressed, and whether any is blocked mid-work.
- */
-static int turn(struct rd_worker *w, int *blocked)
-{
-    struct rd_work **link = &w->agenda, *work;
-    int progressed = 0;
-    *blocked = 0;
-    while ((work = *link) != NULL) {
-        work->own.last = work->advance(work, &work->own.unmet);
-        if (work->own.last == RD_DONE) {
-            *link = work->own.next;
-            work->detached(work);
-            progressed = 1;
-            continue;
-        }
-        progressed |= work->own.last == RD_PROGRESSED;
-        *blocked |= work->own.last == RD_BLOCKED;
-        link = &work->own.next;
-    }
-    return progressed;
-}
-
-/* Whether callers are driving this source, so that its wake need not be asked for. */
-static int driven_by_callers(struct rd_work *work)
-{
-    uint64_t waited;
-    if (!work->waited)
-        return 0;
-    waited = rd_load_relaxed(work->waited); /* a hint */
-    if (waited != work->own.waited) {
-        work->own.waited = waited;
-        work->own.calm = 0;
-    }
-    return work->own.calm < DOZES;
-}
-
-/* Registers in all that is waited for; returns the time to sleep at most (negative: for ever). */
-static int64_t register_waits(struct rd_worker *w, int blocked, int64_t timeout)
-{
-    int64_t most = blocked ? timeout : -1;
-    for (struct rd_work *work = w->agenda; work; work = work->own.next) {
-        if (work->own.last == RD_BUSY || driven_by_callers(work)) {
-            if (work->own.calm < DOZES)
-                work->own.calm++;
-            if (most < 0)
-                most = DOZE_NS;
-            work->own.unmet.word = NULL;
-            work->own.unmet.until_ns = 0;
-        } else {
-            rd_unmet_register(&work->own.unmet);
-        }
-    }
-    return most;
-}
-
-static int anything_met(struct rd_worker *w)
-{
-    for (struct rd_work *work = w->agenda; work; work = work->own.next)
-        if ((work->own.unmet.word || work->own.unmet.until_ns) && rd_unmet_is_met(&work->own.unmet))
-            return 1;
-    return 0;
-}
-
-static void park(struct rd_worker *w, uint64_t attention, int blocked, int64_t timeout)
-{
-    uint32_t prepared = rd_park_prepare();
-    int64_t most = register_waits(w, blocked, timeout);
-    /* Partner: the fence of every waker between its change and its look at the wake word. */
-    rd_fence();
-    if (rd_load_acquire(&w->attention) != attention || anything_met(w))
-        return;
-    rd_park_sleep(prepared, most);
-}
-
-/* Logs what blocked sources wait for, once per stall. */
-static void report_stall(struct rd_worker *w)
-{
-    char text[256];
-    for (struct rd_work *work = w->agenda; work; work = work->own.next) {
-        if (work->own.last != RD_BLOCKED || !work->own.unmet.word)
-            continue;
-        work->explain(work, &work->own.unmet, text, sizeof text);
-        rd_log(&w->rt->log, RONDO_LOG_WARNING, "stalled for %lld s: %s",
-               (long long)(w->stall_ns / 1000000000), text);
-    }
-}
-
-/* What the blocked sources wait for, added up: moves when any of it does. */
-static uint64_t progress_seen(struct rd_worker *w)
-{
-    uint64_t sum = 1;
-    for (struct rd_work *work = w->agenda; work; work = work->own.next)
-        if (work->own.last == RD_BLOCKED && work->own.unmet.word)
-            sum += rd_load_relaxed(work->own.unmet.word);
-    return sum;
-}
-
-/* The watchdog: `since` and `seen` are of the stall under way; since 0: none, negative: reported.
- */
-static void watch(struct rd_worker *w, int blocked, int64_t now, int64_t *since, uint64_t *seen)
-{
-    uint64_t sees = progress_seen(w);
-    if (!blocked) {
-        *since = 0;
-    } else if (!*since || sees != *seen) {
-        *since = now;
-        *seen = sees;
-    } else if (*since > 0 && now - *since >= w->stall_ns) {
-        report_stall(w);
-        *since = -1;
-    }
-}
-
-static void run(struct rd_worker *w)
-{
-    int64_t idle_since = 0, stalled_since = 0, timeout = PARK_MIN_NS, now;
-    uint64_t seen = 0;
-    int blocked;
-    for (;;) {
-        /* Before all that the poke may be about: who reads the new value sees what was poked for.
-         */
-        uint64_t attention = rd_load_acquire(&w->attention);
-        if (rd_load_relaxed(&w->stop))
-            return;
-        take_inbox(w);
-        if (turn(w, &blocked)) {
-            idle_since = stalled_since = 0;
-            timeout = PARK_MIN_NS;
-            continue;
-        }
-        now = rd_os.now_ns();
-        if (!idle_since)
-            idle_since = now;
-        if (rd_spin_polls() && now - idle_since < w->rt->park_after_ns) {
-            rd_spin_pause();
-            continue;
-        }
-        if (w->stall_ns)
-            watch(w, blocked, now, &stalled_since, &seen);
-        park(w, attention, blocked, timeout);
-        if (timeout < PARK_MAX_NS)
-            timeout *= 2;
-        idle_since = 0;
-    }
-}
-
-static void *worker_main(void *argument)
+static void worker_run(void *argument)
 {
     struct rd_worker *w = argument;
-    rd_task_depth = 1; /* all that user code does on this thread, it does inside a task */
+    if (w->kind == RD_WORKER_HELPER)
+        rd_task_depth = 0; /* its tasks may wait */
     rd_store_relaxed(&w->spot, rd_park_spot() + 1);
-    rd_thread_bind(&w->cpu, 1); /* best effort: a CPU may have gone since the options were read */
-    run(w);
-    return NULL;
+    rd_agenda_run(w, NULL);
+}
+
+static void init(struct rd_worker *w, struct rd_runtime *rt, enum rd_worker_kind kind,
+                 uint32_t number, const char *what)
+{
+    w->rt = rt;
+    w->kind = kind;
+    w->thread.rt = rt;
+    w->thread.run = worker_run;
+    w->thread.argument = w;
+    snprintf(w->thread.what, sizeof w->thread.what, "%s %u", what, number);
 }
 
 rondo_status rd_worker_start(struct rd_worker *w, struct rd_runtime *rt, uint32_t processor,
-                             uint32_t cpu)
+                             uint32_t cpu, int adopted)
 {
-    sigset_t all, old;
-    int error;
-    w->rt = rt;
+    init(w, rt, adopted ? RD_WORKER_ADOPTED : RD_WORKER_PINNED, processor, "worker");
     w->processor = processor;
     w->cpu = cpu;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    error = pthread_create(&w->thread, NULL, worker_main, w);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (error)
-        return rd_error(RONDO_ERR_SYSTEM, "runtime: worker %u: pthread_create failed with error %d",
-                        processor, error);
-    return RONDO_OK;
+    if (adopted)
+        return RONDO_OK;
+    w->thread.cpu = &w->cpu;
+    w->thread.cpu_count = 1;
+    w->thread.processor = RONDO_CPU(processor);
+    w->thread.scheduled = 1;
+    return rd_thread_create(&w->thread);
+}
+
+rondo_status rd_worker_await(struct rd_worker *w)
+{
+    return w->kind == RD_WORKER_ADOPTED ? RONDO_OK : rd_thread_await(&w->thread);
+}
+
+rondo_status rd_worker_start_helper(struct rd_worker *w, struct rd_runtime *rt, uint32_t number)
+{
+    rondo_status status;
+    init(w, rt, RD_WORKER_HELPER, number, "helper");
+    w->processor = rt->processors + number;
+    w->thread.cpu = rt->anywhere.cpu;
+    w->thread.cpu_count = rt->anywhere.count;
+    w->thread.processor = RONDO_ANY_CPU;
+    status = rd_thread_create(&w->thread);
+    if (!status)
+        status = rd_thread_await(&w->thread);
+    if (!status)
+        rd_runtime_add_helper(rt, w);
+    return status;
+}
+
+/* ---- adopted workers */
+
+int rd_worker_take(struct rd_worker *w)
+{
+    uint32_t seen;
+    do {
+        seen = WHEEL_FREE;
+        if (rd_cas_acquire(&w->wheel, &seen, WHEEL_DRIVEN)) /* pairs with give */
+            return 1;
+        if (seen == WHEEL_SWEPT)
+            rd_os.yield(); /* for as long as it takes to look at each source */
+    } while (seen == WHEEL_SWEPT);
+    return 0;
+}
+
+/* Takes detached sources off an agenda that nobody drives. */
+static void sweep(struct rd_worker *w)
+{
+    uint64_t attention;
+    uint32_t seen;
+    do {
+        seen = WHEEL_FREE;
+        if (!rd_cas_acquire(&w->wheel, &seen, WHEEL_SWEPT)) /* pairs with the release below */
+            return;
+        attention = rd_load_acquire(&w->attention); /* as in rd_agenda_run */
+        rd_agenda_sweep(w);
+        rd_store_release(&w->wheel, WHEEL_FREE);
+        rd_fence(); /* partner: rd_worker_poke's */
+    } while (rd_load_relaxed(&w->attention) != attention);
+}
+
+static void give(struct rd_worker *w)
+{
+    rd_store_release(&w->wheel, WHEEL_FREE);
+    rd_fence(); /* partner: the fence of a poke that found the wheel held */
+    sweep(w);
+}
+
+rondo_status rd_worker_drive(struct rd_worker *w, const struct rd_until *until)
+{
+    rondo_status status;
+    rd_store_relaxed(&w->spot, rd_park_spot() + 1);
+    rd_store_relaxed(&w->driver, rd_thread_tid());
+    rd_task_depth++;
+    status = rd_agenda_run(w, until);
+    rd_task_depth--;
+    rd_store_relaxed(&w->driver, 0);
+    rd_store_relaxed(&w->spot, 0);
+    give(w);
+    return status;
+}
+
+int rd_worker_help(struct rd_runtime *rt)
+{
+    int helped = 0;
+    rd_task_depth++;
+    for (uint32_t i = 0; i < rt->adopted; i++) {
+        struct rd_worker *w = &rt->workers[i];
+        if (!rd_worker_take(w))
+            continue;
+        helped |= rd_agenda_look(w);
+        give(w);
+    }
+    rd_task_depth--;
+    return helped;
 }
 
 void rd_worker_stop(struct rd_worker *w)
 {
     rd_store_release(&w->stop, 1);
     rd_worker_poke(w);
-    pthread_join(w->thread, NULL);
+    if (w->kind == RD_WORKER_HELPER)
+        rd_runtime_remove_helper(w->rt, w);
+    if (w->kind != RD_WORKER_ADOPTED)
+        rd_thread_join(&w->thread);
+    else /* A driver runs no task any more, and was poked. */
+        while (!rd_worker_take(w))
+            rd_os.yield();
 }
+
+/* ---- other threads */
 
 void rd_worker_poke(struct rd_worker *w)
 {
@@ -227,9 +163,11 @@ void rd_worker_poke(struct rd_worker *w)
      * in park. */
     rd_add_acq_rel(&w->attention, 1);
     rd_fence();
-    spot = rd_load_relaxed(&w->spot); /* 0: not started yet, so it has not slept either */
+    spot = rd_load_relaxed(&w->spot); /* 0: no thread runs it, so none sleeps either */
     if (spot)
         rd_park_wake_spot(spot - 1);
+    if (w->kind == RD_WORKER_ADOPTED)
+        sweep(w);
 }
 
 void rd_worker_push(struct rd_worker *w, struct rd_work *work)
