@@ -39,9 +39,14 @@ rondo_status rondo_instantiate_sized(rondo_subgraph subgraph,
     if (g->error)
         status = rd_error(g->error, "%s", g->error_message);
     else
-        status = rd_exec_new(g, &o, &x);
+        status = rd_exec_new(g, &o, NULL, &x);
     rd_subgraph_unref(g);
-    if (!status)
+    if (status)
+        return status;
+    status = rd_exec_publish(x);
+    if (status)
+        rd_exec_unref(x);
+    else
         exec->id = x->id;
     return status;
 }
@@ -167,15 +172,15 @@ rondo_status rondo_exec_reset(rondo_exec exec)
 
 static rondo_status latest_event(struct rd_exec *x, struct rd_source **source, rondo_event *event)
 {
-    *source = x->source;
-    event->source = rd_source_id(x->source);
-    event->count = RD_WORD_TICKET(rd_load_acquire(&x->word));
+    *source = x->series->all;
+    event->source = rd_source_id(x->series->all);
+    event->count = RD_WORD_TICKET(rd_load_acquire(&x->series->word));
     return RONDO_OK;
 }
 
 static rondo_status first_failure(struct rd_exec *x, uint64_t count, rondo_result *result)
 {
-    rondo_status status = rd_failures_first(&x->failures, &x->program, count - 1, result);
+    rondo_status status = rd_failures_first(&x->series->failures, &x->program, count - 1, result);
     if (!count) {
         result->replay = 0;
         result->replays_run = 0;

@@ -21,7 +21,7 @@ static rondo_status make_room(struct rd_exec *x, const rondo_replay_args *args,
                               const struct rd_request *call)
 {
     struct rd_allocator *a = &x->rt->alloc;
-    struct rd_batch *b = &x->batch;
+    struct rd_batch *b = &x->series->batch;
     size_t bytes = x->params_bytes;
     for (uint32_t i = 0; i < call->value_count; i++) {
         size_t more;
@@ -69,7 +69,7 @@ static rondo_status take_bindings(struct rd_exec *x, struct rd_request *to,
 static void copy_values(struct rd_exec *x, const rondo_replay_args *args,
                         const struct rd_request *call)
 {
-    struct rd_batch *b = &x->batch;
+    struct rd_batch *b = &x->series->batch;
     char *at = b->bytes + x->params_bytes;
     if (x->params)
         memcpy(b->bytes, call->sticky, x->params_bytes);
@@ -88,91 +88,111 @@ static void copy_values(struct rd_exec *x, const rondo_replay_args *args,
     b->call.sticky = b->bytes;
 }
 
+/* What of a call is the same for all of its replays. */
+static void copy_call(struct rd_request *to, const struct rd_request *from)
+{
+    to->core = from->core;
+    to->first = from->first;
+    to->count = from->count;
+    to->stop = from->stop;
+    to->epoch = from->epoch;
+    to->not_before_ns = from->not_before_ns;
+    to->deadline_ns = from->deadline_ns;
+    to->done = from->done;
+    to->context = from->context;
+    to->interpreted = from->interpreted;
+    to->timed = from->timed;
+}
+
 /* Under the lock; the record is not active. */
 static rondo_status set_up(struct rd_exec *x, const rondo_replay_args *args,
-                           struct rd_request *call, uint64_t *first, struct rd_source **room,
-                           uint64_t *room_count)
+                           struct rd_request *call, struct rd_source **room, uint64_t *room_count)
 {
-    struct rd_batch *b = &x->batch;
+    struct rd_batch *b = &x->series->batch;
+    struct rd_core *c;
     rondo_status status = make_room(x, args, call);
     if (status)
         return status;
     status = take_bindings(x, &b->call, call);
     if (status)
         return status;
-    status = rd_exec_take(x, args->count, first, &b->call.epoch, room, room_count);
+    status = rd_exec_take(x, args->count, call, room, room_count);
     if (status) {
         rd_request_end(x, &b->call);
         return status;
     }
+    c = call->core;
     copy_values(x, args, call);
-    b->call.interpreted = (int)rd_load_acquire(&x->interpreted); /* and the interpreter */
-    for (uint32_t i = 0; i < x->tracks; i++)
-        rd_store_relaxed(&x->track[i].watched, 1); /* ordered by the fence in rd_batch_submit */
-    b->first = *first;
-    rd_store_relaxed(&b->filled, *first);
-    rd_store_relaxed(&b->next, *first);
-    rd_store_release(&b->end, *first + args->count); /* pairs with rd_batch_fill */
+    copy_call(&b->call, call);
+    b->x = x;
+    for (uint32_t i = 0; i < c->tracks; i++)
+        rd_store_relaxed(&c->track[i].watched, 1); /* ordered by the fence in rd_batch_submit */
+    rd_store_relaxed(&b->filled, call->first);
+    rd_store_relaxed(&b->next, call->first);
+    rd_store_release(&b->end, call->first + args->count); /* pairs with rd_batch_fill */
     return RONDO_OK;
 }
 
 rondo_status rd_batch_submit(struct rd_exec *x, const rondo_replay_args *args,
-                             struct rd_request *call, uint64_t *first, struct rd_source **room,
-                             uint64_t *room_count)
+                             struct rd_request *call, struct rd_source **room, uint64_t *room_count)
 {
-    struct rd_batch *b = &x->batch;
+    struct rd_series *s = x->series;
+    struct rd_batch *b = &s->batch;
     rondo_status status;
     pthread_mutex_lock(&b->lock);
     if (is_active(b)) {
         /* Its last frame is filled when the replay a window before it has ended. */
-        *room = x->source;
-        *room_count = rd_load_relaxed(&b->end) - x->window * (uint64_t)x->tracks;
+        *room = s->all;
+        *room_count = rd_load_relaxed(&b->end) - s->window * (uint64_t)s->tracks;
         if ((int64_t)*room_count <= 0 || rd_source_reached(*room, rd_source_id(*room), *room_count))
             *room_count = rd_load_relaxed(&b->end); /* about to be filled; its end is soon enough */
         status = RONDO_ERR_AGAIN;
     } else {
-        status = set_up(x, args, call, first, room, room_count);
+        status = set_up(x, args, call, room, room_count);
     }
     pthread_mutex_unlock(&b->lock);
     if (status)
         return status;
     rd_fence(); /* orders `end` and `watched` with the look at done; partner: rd_lane_end's fence */
-    rd_batch_fill(x);
+    rd_batch_fill(s);
     return RONDO_OK;
 }
 
-void rd_batch_fill(struct rd_exec *x)
+void rd_batch_fill(struct rd_series *s)
 {
-    struct rd_batch *b = &x->batch;
+    struct rd_batch *b = &s->batch;
     for (;;) {
         uint64_t end = rd_load_acquire(&b->end); /* the record up to it */
-        uint64_t i = rd_load_relaxed(&b->next), local = rd_exec_local(x, i);
-        struct rd_track *t = rd_exec_track(x, i);
+        uint64_t i = rd_load_relaxed(&b->next), local;
+        struct rd_core *c;
+        struct rd_track *t;
         if (i >= end)
             return;
+        c = b->call.core;
+        t = rd_core_track(c, i);
+        local = rd_core_local(c, t, i);
         /* Acquire: the frame's last replay has ended. */
-        if ((int64_t)(local - rd_load_acquire(&t->source->done)) >= (int64_t)t->window)
+        if ((int64_t)(local - rd_core_ended(t)) >= (int64_t)t->window)
             return;
         if (!rd_cas_acq_rel(&b->next, &i, i + 1))
             continue;
-        rd_frame_fill(x, i, &b->call, i - b->first);
+        rd_frame_fill(b->x, i, &b->call, i - b->call.first);
         rd_frame_publish(t, local);
         rd_fence(); /* orders seq with the look at submit_wake; partner: the workers' before parking
                      */
         rd_track_wake(t);
         /* acq_rel: the last filler has seen that all others are through with the record. */
         if (rd_add_acq_rel(&b->filled, 1) + 1 == end) {
-            rd_request_end(x, &b->call);
+            rd_request_end(b->x, &b->call);
             rd_add_acq_rel(&b->filled, 1); /* pairs with is_active */
         }
     }
 }
 
-void rd_batch_free(struct rd_exec *x)
+void rd_batch_free(struct rd_series *s)
 {
-    struct rd_allocator *a = &x->rt->alloc;
-    struct rd_batch *b = &x->batch;
-    rd_request_end(x, &b->call);
+    struct rd_allocator *a = &s->rt->alloc;
+    struct rd_batch *b = &s->batch;
     rd_free_array(a, b->value, b->value_capacity, sizeof *b->value);
     rd_free_array(a, b->bytes, b->bytes_capacity, 1);
     rd_free_array(a, b->after, b->after_capacity, sizeof *b->after);
@@ -182,12 +202,12 @@ void rd_batch_free(struct rd_exec *x)
 /* `done` of all tracks together grows over consecutive ended replays. Each track's end stores its
  * own done, fences, and comes here: of two that race, the later one's look sees the other's done.
  */
-static void gather(struct rd_exec *x)
+static void gather(struct rd_series *s)
 {
-    struct rd_source *all = x->source;
+    struct rd_source *all = s->all;
     uint64_t g = rd_load_acquire(&all->done);
     int moved = 0;
-    while (rd_load_acquire(&rd_exec_track(x, g)->source->done) > rd_exec_local(x, g))
+    while (rd_load_acquire(&s->source[g % s->tracks]->done) > g / s->tracks)
         if (rd_cas_acq_rel(&all->done, &g, g + 1)) { /* acq_rel: carries what both have seen */
             g++;
             moved = 1;
@@ -201,8 +221,8 @@ static void gather(struct rd_exec *x)
 
 void rd_exec_track_ended(struct rd_track *t)
 {
-    struct rd_exec *x = t->exec;
-    if (x->tracks > 1)
-        gather(x);
-    rd_batch_fill(x);
+    struct rd_series *s = t->core->series;
+    if (s->tracks > 1)
+        gather(s);
+    rd_batch_fill(s);
 }

@@ -17,6 +17,8 @@
 #include <pthread.h>
 
 struct rd_exec;
+struct rd_core;
+struct rd_series;
 struct rd_buffer;
 
 enum { RD_REQUEST_INLINE = 16 };
@@ -29,8 +31,14 @@ struct rd_request {
     struct rd_buffer **buffer; /* referenced by the call, if binding_count */
     const rondo_event *after;
     const char *sticky; /* block of values that the call does not give */
+    struct rd_core *core;
+    uint64_t first, count; /* tickets */
+    rd_atomic64 *stop;     /* of the call, or NULL */
+    int64_t not_before_ns, deadline_ns;
+    void (*done)(void *context, rondo_event event);
+    void *context;
     uint32_t epoch;
-    int interpreted;
+    int interpreted, timed;
     int plain; /* gives nothing, to an exec whose frames hold nothing */
     uint32_t slot_inline[RD_REQUEST_INLINE];
     struct rd_buffer *buffer_inline[RD_REQUEST_INLINE];
@@ -40,7 +48,7 @@ struct rd_request {
 struct rd_batch {
     pthread_mutex_t lock;          /* of setting it up */
     rd_atomic64 next, end, filled; /* tickets; filled goes to end + 1 */
-    uint64_t first;                /* ticket of the call's first replay */
+    struct rd_exec *x;             /* of the call; its tickets keep it from being freed */
     struct rd_request call;
     rondo_value *value;
     size_t value_capacity;
@@ -52,11 +60,11 @@ struct rd_batch {
 
 /* Submits args->count > 1 replays. `room`: what to wait for when there is none (status AGAIN). */
 rondo_status rd_batch_submit(struct rd_exec *x, const rondo_replay_args *args,
-                             struct rd_request *call, uint64_t *first, struct rd_source **room,
+                             struct rd_request *call, struct rd_source **room,
                              uint64_t *room_count);
 /* Fills what can be filled. */
-void rd_batch_fill(struct rd_exec *x);
-void rd_batch_free(struct rd_exec *x);
+void rd_batch_fill(struct rd_series *s);
+void rd_batch_free(struct rd_series *s);
 /* rd_track.ended */
 void rd_exec_track_ended(struct rd_track *t);
 

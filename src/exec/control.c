@@ -36,7 +36,6 @@ rondo_status rd_exec_set_param(struct rd_exec *x, rondo_param param, const void 
 
 rondo_status rd_exec_set_mode(struct rd_exec *x, uint32_t mode)
 {
-    rondo_status status = RONDO_OK;
     if (mode > RONDO_INTERPRETED)
         return rd_error(RONDO_ERR_INVALID, "exec '%s': set_mode: mode %u is unknown",
                         x->program.exec_name, mode);
@@ -45,22 +44,47 @@ rondo_status rd_exec_set_mode(struct rd_exec *x, uint32_t mode)
                         x->program.exec_name, x->why);
     if (mode == RONDO_AUTO)
         mode = x->mode == RONDO_INTERPRETED ? RONDO_INTERPRETED : RONDO_COMPILED;
+    return rd_exec_choose(x, mode == RONDO_INTERPRETED);
+}
+
+struct rd_core *rd_exec_lanes(struct rd_exec *x)
+{
+    for (struct rd_core *c = x->cores; c; c = c->next)
+        if (c->kind == RD_CORE_LANES && !c->retired)
+            return c;
+    return NULL; /* while the last one is being replaced; never seen under the lock */
+}
+
+/* Only a core of lanes can interpret; compiled replays go to the core that was chosen. */
+rondo_status rd_exec_choose(struct rd_exec *x, int interpreted)
+{
+    rondo_status status = RONDO_OK;
+    struct rd_core *lanes;
     pthread_mutex_lock(&x->lock);
-    if (mode == RONDO_INTERPRETED)
-        status = rd_exec_need_interpreter(x);
-    if (!status) /* release: the interpreter; pairs with the acquires of submitters */
-        rd_store_release(&x->interpreted, mode == RONDO_INTERPRETED);
+    lanes = rd_exec_lanes(x);
+    if (interpreted)
+        status = rd_core_need_interpreter(lanes);
+    if (!status) {
+        /* Release: the interpreter; pairs with the acquires of submitters, who look at the core
+         * first. */
+        if (!interpreted)
+            rd_store_release(&x->interpreted, 0);
+        rd_store_release(&x->core, interpreted ? lanes : x->chosen);
+        if (interpreted)
+            rd_store_release(&x->interpreted, 1);
+    }
     pthread_mutex_unlock(&x->lock);
     return status;
 }
 
 rondo_status rd_exec_reset(struct rd_exec *x)
 {
-    struct rd_failures *fs = &x->failures;
+    struct rd_series *s = x->series;
+    struct rd_failures *fs = &s->failures;
     rondo_status status = RONDO_OK;
     uint64_t word, next;
     pthread_mutex_lock(&fs->lock);
-    word = rd_load_relaxed(&x->word);
+    word = rd_load_relaxed(&s->word);
     for (;;) {
         if (RD_WORD_TICKET(word) == fs->epoch_first[fs->epoch_now & fs->epoch_mask])
             break; /* no replay since the last reset: nothing to forget */
@@ -70,7 +94,7 @@ rondo_status rd_exec_reset(struct rd_exec *x)
             break;
         }
         next = word + (1ull << RD_REPLAY_BITS);
-        if (rd_cas_acq_rel(&x->word, &word, next)) {
+        if (rd_cas_acq_rel(&s->word, &word, next)) {
             rd_failures_new_epoch(fs, RD_WORD_TICKET(word));
             break;
         }
@@ -84,7 +108,7 @@ rondo_status rd_exec_destroy(rondo_exec handle)
     struct rd_exec *x = rd_id_retire(handle.id, RD_ID_EXEC);
     if (!x)
         return rd_id_error(handle.id, RD_ID_EXEC);
-    rd_or_acq_rel(&x->word, RD_WORD_CLOSED); /* no ticket after this one */
+    rd_store_relaxed(&x->closed, 1); /* ordered by the grace period before its end */
     rd_cleaner_retire(x->rt, &x->tenant);
     return RONDO_OK;
 }

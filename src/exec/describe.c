@@ -11,15 +11,18 @@
 static uint64_t serial_boundaries(struct rd_exec *x)
 {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < x->tracks; i++)
-        sum += rd_load_relaxed(&x->track[i].boundaries); /* statistics */
+    pthread_mutex_lock(&x->lock);
+    for (struct rd_core *c = x->cores; c; c = c->next)
+        for (uint32_t i = 0; i < c->tracks; i++)
+            sum += rd_load_relaxed(&c->track[i].boundaries); /* statistics */
+    pthread_mutex_unlock(&x->lock);
     return sum;
 }
 
 void rd_exec_count_all(struct rd_exec *x, rondo_exec_counts *c)
 {
     const struct rd_program *p = &x->program;
-    const struct rd_plan *plan = p->plan;
+    const struct rd_plan *plan = rd_load_acquire(&x->core)->plan;
     uint64_t n = plan->nodes;
     memset(c, 0, sizeof *c);
     c->nodes = n;
@@ -27,7 +30,7 @@ void rd_exec_count_all(struct rd_exec *x, rondo_exec_counts *c)
     c->carried_edges = plan->carried_edges;
     c->waits = plan->wait_count;
     c->lanes = plan->lanes;
-    c->processors = x->rt->processors;
+    c->processors = x->processors;
     c->carried_distance = plan->distance;
     c->window = x->window;
     c->tracks = x->tracks;
@@ -66,10 +69,10 @@ static void describe_order(const struct rd_exec *x, const struct page *page,
     line(page, "order: %s, window %u", orders[x->order], x->window);
     if (x->order == RONDO_CONCURRENT)
         line(page, ", %u tracks", x->tracks);
-    if (x->order == RONDO_PIPELINED && x->track[0].serial)
+    if (x->order == RONDO_PIPELINED && x->serial_boundaries)
         line(page, " (the rings have more than 64 phases: every boundary is serial)");
     line(page, ", serial boundaries met: %llu%s\n", (unsigned long long)c->serial_boundaries,
-         x->track[0].serial ? " beside those of the order" : "");
+         x->serial_boundaries ? " beside those of the order" : "");
 }
 
 static void describe_machine(const struct rd_exec *x, const struct page *page)
@@ -82,7 +85,7 @@ static void describe_machine(const struct rd_exec *x, const struct page *page)
 
 void rd_exec_describe(struct rd_exec *x, void (*write)(void *, const char *), void *context)
 {
-    const struct rd_plan *plan = x->program.plan;
+    const struct rd_plan *plan = rd_load_acquire(&x->core)->plan;
     struct page page = { write, context };
     rondo_exec_counts c;
     rd_exec_count_all(x, &c);
@@ -109,7 +112,7 @@ void rd_exec_describe(struct rd_exec *x, void (*write)(void *, const char *), vo
          (unsigned long long)c.plan_bytes, (double)c.plan_bytes / (double)c.nodes,
          (unsigned long long)c.argument_bytes);
     line(&page, "replays: %llu submitted, %llu ended\n",
-         (unsigned long long)RD_WORD_TICKET(rd_load_relaxed(&x->word)),
+         (unsigned long long)RD_WORD_TICKET(rd_load_relaxed(&x->series->word)),
          (unsigned long long)rd_exec_ended(x));
 }
 
@@ -123,7 +126,7 @@ static rondo_status node_index(const struct rd_exec *x, rondo_node node, uint32_
             *index = x->groups[at].first;
             return RONDO_OK;
         }
-        if (part == RD_PART_NODE && at < x->program.plan->nodes) {
+        if (part == RD_PART_NODE && at < x->nodes) {
             *index = at;
             return RONDO_OK;
         }
@@ -134,7 +137,7 @@ static rondo_status node_index(const struct rd_exec *x, rondo_node node, uint32_
 
 rondo_status rd_exec_node_info(struct rd_exec *x, rondo_node node, rondo_node_info *info)
 {
-    const struct rd_plan *plan = x->program.plan;
+    const struct rd_plan *plan = rd_load_acquire(&x->core)->plan;
     uint32_t v = 0, op, lane;
     rondo_status status = node_index(x, node, &v);
     if (status)

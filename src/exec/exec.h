@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An exec: a subgraph's plan with its machine, its frames and its tickets.
- *
- * word = {closed:1, epoch:23, ticket:40}. A submitter takes a ticket by CAS; reset adds one to the
- * epoch and destroy sets `closed` in the same word, so both say exactly which tickets they cover. A
- * ticket's frame is filled by whoever took it (or, for the later replays of a call with a count, by
- * whoever ended the replay that used the frame before) and published by its own seq. */
+/* An exec: a subgraph's program, slots and parameters, and the cores that can run it. Its tickets
+ * are those of its series, which several execs of one group share. A ticket's frame is filled by
+ * whoever took it (or, for the later replays of a call with a count, by whoever ended the replay
+ * that used the frame before) and published by its own seq. */
 #ifndef RD_EXEC_EXEC_H
 #define RD_EXEC_EXEC_H
 
 #include "src/base/rcu.h"
 #include "src/cleaner/cleaner.h"
-#include "src/exec/batch.h"
+#include "src/exec/core.h"
 #include "src/frame/failure.h"
 #include "src/frame/frame.h"
 #include "src/frame/program.h"
@@ -18,10 +16,7 @@
 
 #include <rondo/exec.h>
 
-#define RD_WORD_CLOSED       (1ull << 63)
-#define RD_WORD_TICKET(word) ((word)&RD_REPLAY_MASK)
-#define RD_WORD_EPOCH(word)  ((uint32_t)(((word) & ~RD_WORD_CLOSED) >> RD_REPLAY_BITS))
-enum { RD_EPOCH_MAX = (1 << 23) - 2, RD_GATES_MAX = 64, RD_WINDOW_MAX = 1024, RD_TRACKS_MAX = 64 };
+enum { RD_GATES_MAX = 64, RD_WINDOW_MAX = 1024, RD_TRACKS_MAX = 64 };
 
 /* A parameter of the subgraph, as replays see it. */
 struct rd_exec_param {
@@ -34,6 +29,8 @@ struct rd_exec_slot {
     uint8_t kind;
     uint32_t alias, count, ring_first, ring_stride;
     size_t bytes;
+    int64_t origin; /* of a temporary, as in struct rd_slot */
+    uint8_t zeroed;
     struct rd_buffer **buffers; /* referenced */
 };
 
@@ -48,25 +45,52 @@ struct rd_sticky {
 };
 
 struct rd_exec_patch;
+struct rd_tuner;
+struct rd_worker;
+
+/* What making another core takes: kept only where one may be made. */
+struct rd_recipe {
+    struct rd_graph graph;
+    uint32_t *cost;
+    int32_t *priority;
+    uint16_t *bound;
+    uint8_t *external; /* NULL: none */
+    int kept;
+};
 
 struct rd_exec {
     struct rd_tenant tenant; /* first */
     struct rd_runtime *rt;
+    struct rd_series *series;
+    /* Replays submitted from now on run on this core, of those in `cores`. */
+    rd_atomic(struct rd_core *) core;
+    struct rd_core *chosen; /* of compiled replays; under `lock` */
+    struct rd_core *cores;  /* under `lock` */
     struct rd_program program;
     uint64_t id;
     uint32_t serial; /* of the subgraph: handles of its parts begin with it */
-    uint32_t order, mode, window, tracks;
-    int compiled;  /* could be compiled */
-    int plain;     /* no parameters, every slot fixed: frames hold nothing of their own */
-    char why[160]; /* mode and reason */
+    uint32_t order, mode, schedule, window, tracks;
+    uint32_t nodes;      /* of the recording; the program has more when it was expanded */
+    uint32_t processors; /* that it may use: processor[0 .. processors) of the runtime's */
+    uint32_t *processor;
+    uint32_t helpers; /* workers of its own, for blocking tasks: processors from x->processors on */
+    struct rd_worker *helper;
+    uint32_t helpers_started;
+    int32_t priority;
+    int compiled;          /* could be compiled */
+    int plain;             /* no parameters, every slot fixed: frames hold nothing of their own */
+    int indexed;           /* its replays have an index */
+    int stops;             /* has nodes that may stop */
+    int timed;             /* every replay is */
+    int serial_boundaries; /* every boundary is serial, whatever the order */
+    char why[160];         /* mode and reason */
     struct rd_exec_slot *slot;
     struct rd_exec_param *param;
-    uint32_t slots, params, bound_slots, ring_slots;
+    uint32_t slots, params, bound_slots, ring_slots, temporary_slots;
+    char **temporary;      /* by slot, of serial orders: the instance */
     size_t params_bytes;   /* of a block of parameters, a multiple of 64 */
     uint64_t *fixed_range; /* begin and end of each slot's buffers, slot after slot */
-    struct rd_track *track;
-    struct rd_source *source; /* of all tracks together */
-    char *args;               /* argument bytes in op order, shared by the tracks */
+    char *args;            /* argument bytes in op order, shared by the tracks */
     size_t args_bytes;
     char *patched; /* nodes with patched arguments, once per track */
     size_t patched_bytes;
@@ -77,30 +101,46 @@ struct rd_exec {
     struct rd_group *groups; /* of rondo_record_for handles */
     size_t group_count, slot_room, range_count;
     uint32_t handover_ns, unknown_cost_ns; /* costs the placement used */
-    struct rd_failures failures;
-    pthread_mutex_t lock; /* set_param, set_mode, reset: never taken by a replay */
+    struct rd_recipe recipe;
+    struct rd_tuner *tuner; /* chooses the core by timing replays; NULL: nothing to choose */
+    pthread_mutex_t lock;   /* set_param, set_mode, reset, cores: never taken by a replay */
     rd_atomic(struct rd_sticky *) sticky;
-    /* {epoch:24, cancelled before it:40}: valid for replays of that epoch. Only used with rings. */
-    rd_atomic64 ring_word;
-    rd_atomic32 interpreted; /* mode of the frames to come */
-    struct rd_batch batch;
-    RD_ALIGNED rd_atomic64 word;
+    rd_atomic32 interpreted; /* mode of the frames to come, on a core of lanes */
+    rd_atomic32 closed;      /* destroyed */
+    rd_atomic64 refs;        /* its own, and of cores that retire */
+    uint64_t drain;          /* the cleaner's: the ticket after its last one */
+    int draining;
 };
 
-/* ---- instantiate.c, lower.c, tracks.c, destroy.c */
+/* ---- instantiate.c, lower.c, destroy.c */
+/* `series`: to be one of; NULL: a series of its own. */
 rondo_status rd_exec_new(struct rd_subgraph *g, const rondo_instantiate_options *options,
-                         struct rd_exec **exec);
-rondo_status rd_exec_lower(struct rd_exec *x, struct rd_subgraph *g);
+                         struct rd_series *series, struct rd_exec **exec);
+/* Gives it its handle and starts it. MEMORY: the exec is as it was. */
+rondo_status rd_exec_publish(struct rd_exec *x);
+/* All of an exec but its cores. `e`: the expanded recording. */
+rondo_status rd_exec_lower(struct rd_exec *x, struct rd_subgraph *e);
+/* Functions and arguments of the first core's ops; later cores copy them. */
+rondo_status rd_exec_lower_ops(struct rd_exec *x, struct rd_subgraph *e, struct rd_core *c);
 void rd_exec_unlower(struct rd_exec *x);
-rondo_status rd_exec_make_tracks(struct rd_exec *x);
-void rd_exec_free_tracks(struct rd_exec *x);
 struct rd_sticky *rd_sticky_new(struct rd_exec *x);
 void rd_sticky_free(struct rd_garbage *garbage);
-/* Puts the lanes on their workers' agendas. */
-void rd_exec_attach(struct rd_exec *x);
-rondo_status rd_exec_need_interpreter(struct rd_exec *x);
+/* A core of lanes, which can interpret. */
+struct rd_core *rd_exec_lanes(struct rd_exec *x); /* under the lock */
+/* Replays from now on are interpreted, or run on x->chosen. */
+rondo_status rd_exec_choose(struct rd_exec *x, int interpreted);
+/* Element (0,0,0) of a temporary's instance. */
+static inline void *rd_slot_base(char *instance, int64_t origin)
+{
+    return (void *)((uintptr_t)instance - (uintptr_t)origin);
+}
+/* A plan from the recipe. INVALID: it cannot be compiled so. */
+rondo_status rd_exec_compile(struct rd_exec *x, enum rd_core_kind kind, int interpret_only,
+                             struct rd_plan **plan);
+void rd_recipe_free(struct rd_exec *x);
+static inline void rd_exec_ref(struct rd_exec *x) { rd_add_relaxed(&x->refs, 1); }
 /* Frees an exec that nothing runs any more. */
-void rd_exec_free(struct rd_exec *x);
+void rd_exec_unref(struct rd_exec *x);
 int rd_exec_sweep(struct rd_tenant *tenant, struct rd_unmet *unmet);
 int rd_exec_closed(struct rd_tenant *tenant, struct rd_unmet *unmet);
 void rd_exec_tenant_free(struct rd_tenant *tenant);
@@ -113,14 +153,7 @@ void rd_frame_clear_bad(const struct rd_track *t, struct rd_frame *f);
 void rd_frame_let_go(struct rd_exec *x, struct rd_frame *f);
 /* The same if its replay has ended; else the count of done that says so. 0: it holds nothing. */
 uint64_t rd_frame_let_go_if_ended(struct rd_exec *x, struct rd_track *t, struct rd_frame *f);
-static inline struct rd_track *rd_exec_track(struct rd_exec *x, uint64_t ticket)
-{
-    return x->tracks == 1 ? x->track : &x->track[ticket % x->tracks];
-}
-static inline uint64_t rd_exec_local(const struct rd_exec *x, uint64_t ticket)
-{
-    return x->tracks == 1 ? ticket : ticket / x->tracks;
-}
+
 /* Publishes the ticket's frame, without waking anyone. */
 static inline void rd_frame_publish(struct rd_track *t, uint64_t local)
 {
@@ -152,8 +185,9 @@ struct rd_submitted {
 };
 rondo_status rd_exec_submit(rondo_exec handle, const rondo_replay_args *args, int drive,
                             int64_t deadline, struct rd_submitted *out);
-/* Takes `count` tickets in a row. AGAIN: *wait_source has to reach *wait_count first. */
-rondo_status rd_exec_take(struct rd_exec *x, uint64_t count, uint64_t *ticket, uint32_t *epoch,
+/* Takes `count` tickets in a row: fills the call's core, first, count, epoch, stop and mode. AGAIN:
+ * *wait_source has to reach *wait_count first. */
+rondo_status rd_exec_take(struct rd_exec *x, uint64_t count, struct rd_request *call,
                           struct rd_source **wait_source, uint64_t *wait_count);
 
 /* ---- control.c */

@@ -46,20 +46,15 @@ uint64_t rd_frame_let_go_if_ended(struct rd_exec *x, struct rd_track *t, struct 
 
 static void fill_base(struct rd_exec *x, struct rd_frame *f, const struct rd_request *call)
 {
-    uint64_t executed;
     if (!f->own_base)
         return;
-    if (x->ring_slots) {
-        /* The epoch's entry was made before its first ticket was taken. */
-        executed = f->replay - (rd_load_acquire(&x->ring_word) & RD_REPLAY_MASK);
-        for (uint32_t s = 0; s < x->slots; s++)
-            if (x->slot[s].kind == RD_SLOT_RING) {
-                const struct rd_exec_slot *slot = &x->slot[s];
-                uint64_t at =
-                    (slot->ring_first + executed % slot->count * slot->ring_stride) % slot->count;
-                f->own_base[s] = slot->buffers[at]->base;
-            }
-    }
+    for (uint32_t s = 0; x->ring_slots && s < x->slots; s++)
+        if (x->slot[s].kind == RD_SLOT_RING) {
+            const struct rd_exec_slot *slot = &x->slot[s];
+            uint64_t at =
+                (slot->ring_first + f->index % slot->count * slot->ring_stride) % slot->count;
+            f->own_base[s] = slot->buffers[at]->base;
+        }
     for (uint32_t i = 0; i < call->binding_count; i++)
         f->own_base[call->slot[i]] = call->buffer[i]->base;
 }
@@ -71,7 +66,7 @@ static void hold(struct rd_exec *x, struct rd_frame *f, const struct rd_request 
         f->held[i] = call->buffer[i];
     }
     f->held_count = call->binding_count;
-    f->held_for = rd_exec_local(x, f->replay) + 1;
+    f->held_for = f->count;
     rd_add_relaxed(&x->rt->held, 1);
     rd_store_release(&f->hold, RD_HOLD_HELD); /* pairs with rd_frame_let_go */
     rd_fence(); /* orders the hold with the look; partner: the cleaner's fence in sweep */
@@ -90,14 +85,56 @@ static void fill_params(struct rd_exec *x, struct rd_frame *f, const struct rd_r
     }
 }
 
-static void fill_gates(struct rd_frame *f, const struct rd_request *call)
+static void fill_gates(struct rd_track *t, struct rd_frame *f, const struct rd_request *call,
+                       uint64_t local, uint64_t k)
 {
     f->gate_count = 0;
-    for (uint32_t i = 0; i < call->gate_count; i++) {
+    if (local == rd_load_relaxed(&t->resume) && t->core->resume.count)
+        f->gate[f->gate_count++] = t->core->resume; /* the first frame after a change of core */
+    for (uint32_t i = 0; !k && i < call->gate_count; i++) { /* only a call's first replay waits */
         const rondo_event *e = &call->after[i];
         if (e->source)
             f->gate[f->gate_count++] =
                 (struct rd_gate){ rd_source_find(e->source), e->source, e->count };
+    }
+}
+
+/* What few frames have. */
+static void fill_special(struct rd_exec *x, struct rd_track *t, struct rd_frame *f,
+                         const struct rd_request *call, uint64_t k)
+{
+    const struct rd_plan *plan = t->plan;
+    f->stop = call->stop;
+    f->call_end = call->first + call->count;
+    f->done = NULL;
+    if (plan->variants > 1) {
+        f->special |= RD_SPECIAL_VARIANT;
+        f->variant = plan->variant_of_phase[f->index % plan->phases];
+    }
+    if (call->not_before_ns && !k) {
+        f->special |= RD_SPECIAL_NOT_BEFORE;
+        f->not_before_ns = call->not_before_ns;
+    }
+    if (call->deadline_ns) {
+        f->slow |= RD_SLOW_DEADLINE;
+        f->deadline_ns = call->deadline_ns;
+    }
+    if (call->done && k + 1 == call->count) {
+        f->special |= RD_SPECIAL_DONE;
+        f->done = call->done;
+        f->done_context = call->context;
+    }
+    if (call->timed) {
+        f->special |= RD_SPECIAL_TIMED;
+        f->slow |= RD_SLOW_TIMED;
+        rd_store_relaxed(&f->begin_ns, 0); /* published by seq */
+        f->end_ns = 0;
+    }
+    for (uint32_t i = 0; i < x->program.pend_count; i++) { /* published by seq */
+        struct rd_pend *p = &f->pend[i];
+        rd_store_relaxed(&p->state, 0);
+        for (uint32_t m = 0; m < 4; m++)
+            rd_store_relaxed(&p->more[m], 0);
     }
 }
 
@@ -110,8 +147,9 @@ RD_NOINLINE void rd_frame_clear_bad(const struct rd_track *t, struct rd_frame *f
 
 void rd_frame_fill(struct rd_exec *x, uint64_t ticket, const struct rd_request *call, uint64_t k)
 {
-    struct rd_track *t = rd_exec_track(x, ticket);
-    struct rd_frame *f = rd_track_frame(t, rd_exec_local(x, ticket));
+    struct rd_track *t = rd_core_track(call->core, ticket);
+    uint64_t local = rd_core_local(call->core, t, ticket);
+    struct rd_frame *f = rd_track_frame(t, local);
     if (x->bound_slots) {
         /* The cleaner may have the hold for a moment, and put it back if it had not seen the end of
          * the replay yet. */
@@ -121,17 +159,18 @@ void rd_frame_fill(struct rd_exec *x, uint64_t ticket, const struct rd_request *
         }
     }
     f->replay = ticket;
+    f->count = (t->tracks == 1 ? ticket : ticket / t->tracks) + 1;
     f->epoch = call->epoch;
     f->interpreted = call->interpreted != 0;
     f->odd = call->binding_count && x->order != RONDO_CONCURRENT;
+    f->slow = f->special = 0;
+    if (x->indexed) /* the epoch's entry was made before its first ticket was taken */
+        f->index = ticket - (rd_load_acquire(&x->series->ring_word) & RD_REPLAY_MASK);
+    fill_special(x, t, f, call, k);
     fill_base(x, f, call);
     if (x->params)
         fill_params(x, f, call, k);
-    if (f->gate_count || call->gate_count) {
-        fill_gates(f, call);
-        if (k)
-            f->gate_count = 0; /* only the first replay of a call is gated */
-    }
+    fill_gates(t, f, call, local, k);
     rd_store_relaxed(&f->left, f->interpreted ? t->lanes : t->sinks); /* published by seq */
     if (RD_UNLIKELY(rd_load_relaxed(&f->dirty)))
         rd_frame_clear_bad(t, f);

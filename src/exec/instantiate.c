@@ -6,6 +6,7 @@
 #include "compile/compile.h"
 #include "src/base/env.h"
 #include "src/base/id.h"
+#include "src/machine/worker.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -99,54 +100,82 @@ static rondo_status resolve_mode(const struct rd_subgraph *g, struct rd_exec *x,
     return RONDO_OK;
 }
 
-/* ---- compiling */
+/* ---- the recipe */
 
-struct node_properties {
-    uint32_t *cost;
-    int32_t *priority;
-    uint16_t *bound;
-};
-
-static int take_properties(struct rd_allocator *a, const struct rd_subgraph *g,
-                           struct node_properties *p)
+static int makes_call_external(const struct rd_node *n, const struct rd_extra *e)
 {
-    size_t n = g->nodes.count;
-    p->cost = rd_alloc_array(a, n, sizeof *p->cost);
-    p->priority = rd_alloc_array(a, n, sizeof *p->priority);
-    p->bound = rd_alloc_array(a, n, sizeof *p->bound);
-    if (!p->cost || !p->priority || !p->bound)
+    return n->kind == RD_NODE_WAIT || (e->flags & (RONDO_DETACHED | RONDO_MAY_BLOCK));
+}
+
+static int take_recipe(struct rd_exec *x, const struct rd_subgraph *e)
+{
+    struct rd_allocator *a = &x->rt->alloc;
+    struct rd_recipe *r = &x->recipe;
+    size_t n = e->nodes.count;
+    uint32_t helper = x->processors;
+    r->cost = rd_alloc_array(a, n, sizeof *r->cost);
+    r->priority = rd_alloc_array(a, n, sizeof *r->priority);
+    r->bound = rd_alloc_array(a, n, sizeof *r->bound);
+    if (!r->cost || !r->priority || !r->bound)
         return 0;
     for (size_t v = 0; v < n; v++) {
-        p->cost[v] = g->nodes.item[v].cost_ns;
-        p->priority[v] = g->nodes.item[v].priority;
-        p->bound[v] = g->nodes.item[v].bound;
+        const struct rd_node *node = &e->nodes.item[v];
+        r->cost[v] = node->cost_ns;
+        r->priority[v] = node->priority;
+        r->bound[v] = node->bound;
+        if (!node->extra || !makes_call_external(node, rd_node_extra(e, (uint32_t)v)))
+            continue;
+        if (!r->external && !(r->external = rd_zalloc_array(a, n, 1)))
+            return 0;
+        r->external[v] = 1;
+        if (rd_node_extra(e, (uint32_t)v)->flags & RONDO_MAY_BLOCK)
+            r->bound[v] = (uint16_t)helper++;
     }
+    x->helpers = helper - x->processors;
     return 1;
 }
 
-static void free_properties(struct rd_allocator *a, size_t n, struct node_properties *p)
+void rd_recipe_free(struct rd_exec *x)
 {
-    rd_free_array(a, p->cost, n, sizeof *p->cost);
-    rd_free_array(a, p->priority, n, sizeof *p->priority);
-    rd_free_array(a, p->bound, n, sizeof *p->bound);
+    struct rd_allocator *a = &x->rt->alloc;
+    struct rd_recipe *r = &x->recipe;
+    size_t n = x->program.nodes;
+    rd_free_array(a, r->cost, n, sizeof *r->cost);
+    rd_free_array(a, r->priority, n, sizeof *r->priority);
+    rd_free_array(a, r->bound, n, sizeof *r->bound);
+    rd_free_array(a, r->external, n, 1);
+    rd_graph_free(a, &r->graph);
+    memset(r, 0, sizeof *r);
 }
 
-static rondo_status compile_graph(struct rd_exec *x, const struct rd_subgraph *g,
-                                  const struct rd_graph *graph, const struct node_properties *p)
+/* ---- compiling */
+
+rondo_status rd_exec_compile(struct rd_exec *x, enum rd_core_kind kind, int interpret_only,
+                             struct rd_plan **plan)
 {
+    const struct rd_recipe *r = &x->recipe;
     struct rd_compile_input input = {
-        .graph = graph,
-        .cost_ns = p->cost,
-        .priority = p->priority,
-        .bound = p->bound,
-        .processors = x->rt->processors,
-        .handover_ns = HANDOVER_NS,
-        .unknown_cost_ns = UNKNOWN_COST_NS,
+        .graph = &r->graph,
+        .cost_ns = r->cost,
+        .priority = r->priority,
+        .bound = r->bound,
+        .external = interpret_only ? NULL : r->external,
+        .processors = kind == RD_CORE_ONE_LANE ? 1 : x->processors + x->helpers,
+        .helpers = kind == RD_CORE_ONE_LANE ? 0 : x->helpers,
+        .handover_ns = x->handover_ns,
+        .unknown_cost_ns = x->unknown_cost_ns,
+        .interpret_only = interpret_only,
 #ifdef RD_DEBUG
         .check = 1,
 #endif
     };
-    rondo_status status = rd_compile(&x->rt->alloc, &input, &x->program.plan);
+    return rd_compile(&x->rt->alloc, &input, plan);
+}
+
+static rondo_status compile_first(struct rd_exec *x, const struct rd_subgraph *g,
+                                  struct rd_plan **plan)
+{
+    rondo_status status = rd_exec_compile(x, RD_CORE_LANES, 0, plan);
     x->compiled = status == RONDO_OK;
     if (status != RONDO_ERR_INVALID)
         return status;
@@ -155,102 +184,138 @@ static rondo_status compile_graph(struct rd_exec *x, const struct rd_subgraph *g
                         rd_error_text());
     snprintf(x->why, sizeof x->why, "%s", rd_error_text());
     x->mode = RONDO_INTERPRETED;
-    input.interpret_only = 1;
-    return rd_compile(&x->rt->alloc, &input, &x->program.plan);
-}
-
-static rondo_status analyse_and_compile(struct rd_exec *x, const struct rd_subgraph *g)
-{
-    struct rd_allocator *a = &x->rt->alloc;
-    struct node_properties p = { NULL, NULL, NULL };
-    struct rd_graph graph;
-    rondo_status status = rd_subgraph_analyse(g, x->order == RONDO_PIPELINED, &graph);
-    if (status)
-        return status;
-    if (take_properties(a, g, &p))
-        status = compile_graph(x, g, &graph, &p);
-    else
-        status = rd_error(RONDO_ERR_MEMORY, "subgraph '%s': no memory to place %zu nodes", g->name,
-                          g->nodes.count);
-    for (uint32_t i = 0; i < x->tracks; i++)
-        x->track[i].serial = x->order != RONDO_PIPELINED || graph.serial_boundaries;
-    free_properties(a, g->nodes.count, &p);
-    rd_graph_free(a, &graph);
-    return status;
+    return rd_exec_compile(x, RD_CORE_LANES, 1, plan);
 }
 
 /* ---- the exec */
 
-static uint32_t epoch_room(const struct rd_exec *x)
+static rondo_status all_processors(struct rd_exec *x, const rondo_instantiate_options *o)
 {
-    uint32_t n = 4;
-    /* An epoch has at least one ticket, and no more tickets than the windows hold are in flight. */
-    while (n < x->window * x->tracks + 2)
-        n *= 2;
-    return n;
+    struct rd_allocator *a = &x->rt->alloc;
+    x->processors = x->rt->processors;
+    x->processor = rd_alloc_array(a, x->processors, sizeof *x->processor);
+    for (uint32_t i = 0; x->processor && i < x->processors; i++)
+        x->processor[i] = i;
+    return x->processor
+               ? RONDO_OK
+               : rd_error(RONDO_ERR_MEMORY, "exec: no memory for %u processors", x->processors);
 }
 
 static struct rd_exec *make_exec(struct rd_subgraph *g, const rondo_instantiate_options *o)
 {
-    uint32_t tracks = o->order != RONDO_CONCURRENT ? 1 : o->tracks ? o->tracks : DEFAULT_TRACKS;
-    struct rd_allocator *a = &g->rt->alloc;
-    struct rd_exec *x = rd_zalloc(a, sizeof *x, RD_LINE);
+    struct rd_exec *x = rd_zalloc(&g->rt->alloc, sizeof *x, RD_LINE);
     if (!x)
         return NULL;
-    x->track = rd_zalloc(a, tracks * sizeof *x->track, RD_LINE);
-    if (!x->track) {
-        rd_free(a, x, sizeof *x);
-        return NULL;
-    }
     x->rt = g->rt;
     x->serial = g->serial;
     x->order = o->order;
+    x->schedule = o->schedule;
     x->window = o->window ? o->window : DEFAULT_WINDOW;
-    x->tracks = tracks;
+    x->tracks = o->order != RONDO_CONCURRENT ? 1 : o->tracks ? o->tracks : DEFAULT_TRACKS;
+    x->priority = o->priority;
+    x->timed = (o->flags & RONDO_TIMED) != 0;
     x->handover_ns = HANDOVER_NS;
     x->unknown_cost_ns = UNKNOWN_COST_NS;
-    x->failures.run_on = o->on_failure == RONDO_ON_FAILURE_CONTINUE;
+    x->nodes = (uint32_t)g->nodes.count;
     x->tenant.sweep = rd_exec_sweep;
     x->tenant.closed = rd_exec_closed;
     x->tenant.free = rd_exec_tenant_free;
+    rd_store_relaxed(&x->refs, 1); /* published with the exec's id */
     pthread_mutex_init(&x->lock, NULL);
-    pthread_mutex_init(&x->batch.lock, NULL);
-    rd_store_relaxed(&x->batch.filled, 1); /* no call under way; published with the exec's id */
     rd_runtime_ref(x->rt);
     rd_add_relaxed(&x->rt->execs, 1);
     return x;
 }
 
-void rd_exec_free(struct rd_exec *x)
+static void free_helpers(struct rd_exec *x)
+{
+    for (uint32_t i = 0; i < x->helpers_started; i++)
+        rd_worker_stop(&x->helper[i]);
+    rd_free(&x->rt->alloc, x->helper, x->helpers * sizeof *x->helper);
+}
+
+void rd_exec_unref(struct rd_exec *x)
 {
     struct rd_runtime *rt = x->rt;
     struct rd_allocator *a = &rt->alloc;
-    if (x->program.plan) {
-        rd_exec_free_tracks(x);
-        rd_batch_free(x);
-        rd_exec_unlower(x);
-        rd_plan_free(a, x->program.plan);
-    } else {
-        pthread_mutex_destroy(&x->batch.lock);
-    }
-    rd_failures_end(&x->failures, a);
+    if (rd_sub_acq_rel(&x->refs, 1) > 1) /* sees all that retired cores did */
+        return;
+    while (x->cores)
+        rd_core_free(x->cores);
+    free_helpers(x);
+    rd_recipe_free(x);
+    rd_exec_unlower(x);
+    if (x->series)
+        rd_series_unref(x->series);
+    rd_free_array(a, x->processor, x->processors, sizeof *x->processor);
     pthread_mutex_destroy(&x->lock);
-    rd_free(a, x->track, x->tracks * sizeof *x->track);
     rd_free(a, x, sizeof *x);
     rd_sub_relaxed(&rt->execs, 1);
     rd_runtime_unref(rt);
 }
 
-static void publish_id(struct rd_exec *x)
+static rondo_status take_series(struct rd_exec *x, const rondo_instantiate_options *o,
+                                const char *name, struct rd_series *series)
 {
-    for (uint32_t i = 0; i < x->tracks; i++)
-        rd_store_relaxed(&x->track[i].source->exec, x->id); /* read by who has an event */
-    rd_store_relaxed(&x->source->exec, x->id);
+    rondo_status status;
+    if (series) {
+        rd_add_relaxed(&series->refs, 1); /* the caller holds one */
+        x->series = series;
+        return RONDO_OK;
+    }
+    status = rd_series_new(x->rt, x->window, x->tracks, name, &x->series);
+    if (!status)
+        x->series->failures.run_on = o->on_failure == RONDO_ON_FAILURE_CONTINUE;
+    return status;
+}
+
+/* Whether its frames need something of the replay that a plain one does not. */
+static void note_needs(struct rd_exec *x, const struct rd_subgraph *e)
+{
+    x->indexed = x->ring_slots > 0;
+    for (size_t i = 0; i < e->extras.count; i++) {
+        const struct rd_extra *extra = &e->extras.item[i];
+        x->stops |= (extra->flags & RONDO_MAY_STOP) != 0;
+        x->indexed |= extra->sync != 0;
+        for (uint32_t k = 0; k < extra->when_count; k++)
+            x->indexed |= e->whens.item[extra->when + k].every > 1;
+    }
+    x->plain = !x->params && !x->bound_slots && !x->indexed && !x->stops && !x->timed &&
+               (!x->temporary_slots || x->temporary) && !x->program.pend_count;
+}
+
+static rondo_status build(struct rd_exec *x, struct rd_subgraph *g, struct rd_subgraph *e)
+{
+    struct rd_plan *plan = NULL;
+    struct rd_core *core = NULL;
+    rondo_status status = rd_subgraph_analyse(e, x->order == RONDO_PIPELINED, &x->recipe.graph);
+    if (status)
+        return status;
+    x->serial_boundaries = x->order != RONDO_PIPELINED || x->recipe.graph.serial_boundaries;
+    status = rd_exec_lower(x, e);
+    if (!status && !take_recipe(x, e))
+        status = rd_error(RONDO_ERR_MEMORY, "subgraph '%s': no memory to place %zu nodes", g->name,
+                          g->nodes.count);
+    if (!status)
+        status = compile_first(x, g, &plan);
+    if (!status)
+        status = rd_core_new(x, plan, RD_CORE_LANES, &core);
+    if (!status)
+        status = rd_exec_lower_ops(x, e, core);
+    if (status)
+        return status;
+    note_needs(x, e);
+    x->chosen = core;
+    rd_store_relaxed(&x->core, core); /* published with the exec's id */
+    if (x->mode == RONDO_INTERPRETED)
+        status = rd_exec_choose(x, 1);
+    return status;
 }
 
 rondo_status rd_exec_new(struct rd_subgraph *g, const rondo_instantiate_options *options,
-                         struct rd_exec **exec)
+                         struct rd_series *series, struct rd_exec **exec)
 {
+    struct rd_subgraph *e = NULL;
     struct rd_exec *x;
     rondo_status status = check_options(g, options);
     if (!status && options->order == RONDO_CONCURRENT)
@@ -262,29 +327,35 @@ rondo_status rd_exec_new(struct rd_subgraph *g, const rondo_instantiate_options 
         return rd_error(RONDO_ERR_MEMORY, "subgraph '%s': no memory for an exec", g->name);
     status = resolve_mode(g, x, options->mode);
     if (!status)
-        status = rd_failures_init(&x->failures, &x->rt->alloc, epoch_room(x));
+        status = all_processors(x, options);
     if (!status)
-        status = analyse_and_compile(x, g);
-    if (!status)
-        status = rd_exec_lower(x, g);
-    if (!status)
-        status = rd_exec_make_tracks(x);
-    if (!status && x->mode == RONDO_INTERPRETED)
-        status = rd_exec_need_interpreter(x);
-    if (status)
-        goto free_exec;
-    x->plain = !x->params && !x->bound_slots && !x->ring_slots;
-    rd_store_relaxed(&x->interpreted, x->mode == RONDO_INTERPRETED);
-    x->id = rd_id_new(RD_ID_EXEC, x);
-    if (!x->id) {
-        status = rd_error(RONDO_ERR_MEMORY, "exec '%s': no memory for its handle", g->name);
-        goto free_exec;
+        status = take_series(x, options, g->name, series);
+    if (!status) {
+        rd_add_relaxed(&g->refs, 1);
+        e = g;
     }
-    publish_id(x);
-    rd_exec_attach(x);
-    *exec = x;
-    return RONDO_OK;
-free_exec:
-    rd_exec_free(x);
+    if (!status)
+        status = build(x, g, e);
+    if (e)
+        rd_subgraph_unref(e);
+    if (status)
+        rd_exec_unref(x);
+    else
+        *exec = x;
     return status;
+}
+
+rondo_status rd_exec_publish(struct rd_exec *x)
+{
+    struct rd_series *s = x->series;
+    x->id = rd_id_new(RD_ID_EXEC, x);
+    if (!x->id)
+        return rd_error(RONDO_ERR_MEMORY, "exec '%s': no memory for its handle",
+                        x->program.exec_name);
+    for (uint32_t i = 0; i < s->tracks; i++)
+        rd_store_relaxed(&s->source[i]->exec, x->id); /* read by who has an event */
+    rd_store_relaxed(&s->all->exec, x->id);
+    for (struct rd_core *c = x->cores; c; c = c->next)
+        rd_core_attach(c);
+    return RONDO_OK;
 }

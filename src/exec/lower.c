@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lowers a recording onto a plan: copies everything the exec needs of the subgraph, and gives each
- * op its function and arguments. */
+/* Lowers a recording: copies everything the exec needs of the subgraph, and gives the ops of its
+ * first core their functions and arguments. */
 #include "src/exec/exec.h"
 
 #include "src/exec/patch.h"
@@ -62,6 +62,7 @@ static int copy_program(struct rd_exec *x, const struct rd_subgraph *g)
     p->context_count = g->holders.count + 1;
     p->names_bytes = g->names.count;
     p->slot_count = g->slots.count;
+    p->nodes = (uint32_t)nodes;
     p->node = rd_alloc_array(a, nodes + 1, sizeof *p->node);
     p->name = rd_alloc_array(a, nodes, sizeof *p->name);
     p->places = rd_alloc_array(a, p->place_count, sizeof *p->places);
@@ -123,10 +124,13 @@ static int copy_slot(struct rd_exec *x, const struct rd_slot *from, uint32_t s)
     x->slots = s + 1;
     for (uint32_t i = 0; i < to->count; i++)
         rd_buffer_ref(to->buffers[i]);
+    to->origin = from->origin;
+    to->zeroed = from->zeroed;
     if (to->kind == RD_SLOT_FIXED)
         x->program.base[s] = to->buffers[0]->base;
     x->ring_slots += to->kind == RD_SLOT_RING;
     x->bound_slots += to->kind == RD_SLOT_BOUND;
+    x->temporary_slots += to->kind == RD_SLOT_TEMPORARY;
     x->range_count += to->count;
     return 1;
 }
@@ -244,25 +248,14 @@ static void lower_patched(struct rd_exec *x, const struct rd_subgraph *g, const 
     }
 }
 
-static int make_ops(struct rd_exec *x)
-{
-    const struct rd_plan *plan = x->program.plan;
-    x->track[0].op = plan->op;
-    for (uint32_t i = 1; i < x->tracks; i++) {
-        x->track[i].op = copy_array(x, plan->op, plan->nodes, sizeof *plan->op);
-        if (!x->track[i].op)
-            return 0;
-    }
-    return 1;
-}
-
 /* Argument bytes lie in the order in which lanes come to them. Patched ones are per track. */
-static int lower_ops(struct rd_exec *x, const struct rd_subgraph *g)
+rondo_status rd_exec_lower_ops(struct rd_exec *x, struct rd_subgraph *e, struct rd_core *c)
 {
     struct rd_allocator *a = &x->rt->alloc;
+    const struct rd_plan *plan = c->plan;
     size_t patched = 0, at, patch, patched_at = 0;
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        const struct rd_node *n = &g->nodes.item[x->program.plan->op[i].node];
+    for (size_t i = 0; i < e->nodes.count; i++) {
+        const struct rd_node *n = &e->nodes.item[plan->op[i].node];
         if (n->patch_count)
             patched += RD_PATCHED_HEAD + align64(n->arg_bytes);
         else if (n->arg_bytes)
@@ -273,41 +266,66 @@ static int lower_ops(struct rd_exec *x, const struct rd_subgraph *g)
     x->args = rd_alloc(a, x->args_bytes, 64);
     x->patched = rd_alloc(a, x->patched_bytes, 64);
     x->patch = rd_alloc_array(a, x->patch_count, sizeof *x->patch);
-    if (!x->args || !x->patched || !x->patch || !make_ops(x))
-        return 0;
+    if (!x->args || !x->patched || !x->patch)
+        return rd_error(RONDO_ERR_MEMORY, "exec '%s': no memory for the arguments of %zu nodes",
+                        e->name, e->nodes.count);
     for (uint32_t k = 0; k < x->tracks; k++) {
         at = patch = 0; /* the shared parts are written once per track, the same each time */
-        for (size_t i = 0; i < g->nodes.count; i++) {
-            struct rd_op *op = &x->track[k].op[i];
-            const struct rd_node *n = &g->nodes.item[op->node];
+        for (size_t i = 0; i < e->nodes.count; i++) {
+            struct rd_op *op = &c->track[k].op[i];
+            const struct rd_node *n = &e->nodes.item[op->node];
             if (n->patch_count)
-                lower_patched(x, g, n, op, &patched_at, &patch);
+                lower_patched(x, e, n, op, &patched_at, &patch);
             else
-                lower_plain(x, g, n, op, &at);
+                lower_plain(x, e, n, op, &at);
         }
     }
+    rd_core_copy_variants(c);
+    return RONDO_OK;
+}
+
+/* The only instance of each temporary, where replays do not overlap. */
+static int make_temporaries(struct rd_exec *x)
+{
+    x->temporary = rd_zalloc_array(&x->rt->alloc, x->slots, sizeof *x->temporary);
+    if (!x->temporary)
+        return 0;
+    for (uint32_t s = 0; s < x->slots; s++)
+        if (x->slot[s].kind == RD_SLOT_TEMPORARY) {
+            x->temporary[s] = rd_zalloc(&x->rt->alloc, x->slot[s].bytes, 64);
+            if (!x->temporary[s])
+                return 0;
+            x->program.base[s] = rd_slot_base(x->temporary[s], x->slot[s].origin);
+        }
     return 1;
 }
 
-rondo_status rd_exec_lower(struct rd_exec *x, struct rd_subgraph *g)
+static void free_temporaries(struct rd_exec *x)
 {
-    if (copy_program(x, g) && copy_holders(x, g) && copy_groups(x, g) && copy_slots(x, g) &&
-        copy_params(x, g) && lower_ops(x, g))
+    for (uint32_t s = 0; x->temporary && s < x->slots; s++)
+        rd_free(&x->rt->alloc, x->temporary[s], x->slot[s].bytes);
+    rd_free_array(&x->rt->alloc, x->temporary, x->slots, sizeof *x->temporary);
+}
+
+rondo_status rd_exec_lower(struct rd_exec *x, struct rd_subgraph *e)
+{
+    if (copy_program(x, e) && copy_holders(x, e) && copy_groups(x, e) && copy_slots(x, e) &&
+        copy_params(x, e) &&
+        (!x->temporary_slots || x->order != RONDO_SERIAL || make_temporaries(x)))
         return RONDO_OK;
-    return rd_error(RONDO_ERR_MEMORY, "exec '%s': no memory for %zu nodes", g->name,
-                    g->nodes.count);
+    return rd_error(RONDO_ERR_MEMORY, "exec '%s': no memory for %zu nodes", e->name,
+                    e->nodes.count);
 }
 
 void rd_exec_unlower(struct rd_exec *x)
 {
     struct rd_allocator *a = &x->rt->alloc;
     struct rd_program *p = &x->program;
-    size_t nodes = p->plan->nodes;
+    size_t nodes = p->nodes;
     struct rd_sticky *sticky = rd_load_relaxed(&x->sticky);
     if (sticky)
         rd_sticky_free(&sticky->garbage);
-    for (uint32_t i = 1; i < x->tracks; i++)
-        rd_free_array(a, x->track[i].op, nodes, sizeof *x->track[i].op);
+    free_temporaries(x);
     rd_free(a, x->args, x->args_bytes);
     rd_free(a, x->patched, x->patched_bytes);
     rd_free_array(a, x->patch, x->patch_count, sizeof *x->patch);

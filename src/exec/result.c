@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-uint64_t rd_exec_ended(struct rd_exec *x) { return rd_load_acquire(&x->source->done); }
+uint64_t rd_exec_ended(struct rd_exec *x) { return rd_load_acquire(&x->series->all->done); }
 
 rondo_status rd_exec_result(struct rd_exec *x, struct rd_source *s, uint64_t count,
                             rondo_result *result)
@@ -15,7 +15,7 @@ rondo_status rd_exec_result(struct rd_exec *x, struct rd_source *s, uint64_t cou
         replay = replay * x->tracks + which;
         latest = latest * x->tracks + which;
     }
-    return rd_failures_result(&x->failures, &x->program, replay, latest, result);
+    return rd_failures_result(&x->series->failures, &x->program, replay, latest, result);
 }
 
 void rd_result_success(uint64_t end, rondo_result *result)
@@ -30,10 +30,11 @@ rondo_status rd_exec_result_of(struct rd_exec *x, uint64_t first, uint64_t end,
 {
     rondo_status status = RONDO_OK;
     rd_result_success(end, result);
-    if (!rd_load_relaxed(&x->failures.bad)) /* nothing ever failed; the replays' end was acquired */
+    if (!rd_load_relaxed(
+            &x->series->failures.bad)) /* nothing ever failed; the replays' end was acquired */
         return RONDO_OK;
     for (uint64_t r = first; r < end && !status; r++) {
-        if (rd_failures_result(&x->failures, &x->program, r, end - 1, result))
+        if (rd_failures_result(&x->series->failures, &x->program, r, end - 1, result))
             result->status = RONDO_OK; /* too long ago to be kept: it did not fail lately */
         status = result->status;
     }

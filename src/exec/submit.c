@@ -11,68 +11,121 @@
 
 #include <limits.h>
 
+static const rondo_replay_args none;
+
 /* What to wait for when there is no room. */
 struct room {
     struct rd_source *source;
     uint64_t id, count;
 };
 
-/* Rings advance per executed replay: the first replay of a new epoch needs to know how many replays
- * before it were cancelled, so it is taken only when they have all ended. */
-static RD_NOINLINE rondo_status ring_ready(struct rd_exec *x, uint32_t epoch,
-                                           struct rd_source **wait_source, uint64_t *wait_count)
+/* The index of a replay is the number of those executed before it. The first replay of a new epoch,
+ * or after a call that a node may stop, needs to know how many did not run: it is taken only when
+ * they have all ended. */
+static RD_NOINLINE rondo_status index_ready(struct rd_exec *x, uint64_t word,
+                                            struct rd_source **wait_source, uint64_t *wait_count)
 {
-    struct rd_failures *fs = &x->failures;
-    uint64_t first, word;
-    if (rd_load_acquire(&x->ring_word) >> RD_REPLAY_BITS == epoch)
-        return RONDO_OK;
+    struct rd_series *s = x->series;
+    struct rd_failures *fs = &s->failures;
+    uint64_t epoch = RD_WORD_EPOCH(word), first, ring;
     pthread_mutex_lock(&fs->lock);
     first = fs->epoch_first[epoch & fs->epoch_mask];
-    if (rd_load_acquire(&x->source->done) < first) {
+    if (first < s->many_end)
+        first = s->many_end;
+    if (rd_load_acquire(&s->all->done) < first) {
         pthread_mutex_unlock(&fs->lock);
-        *wait_source = x->source;
+        *wait_source = s->all;
         *wait_count = first;
         return RONDO_ERR_AGAIN;
     }
-    word = (uint64_t)epoch << RD_REPLAY_BITS | rd_failures_cancelled_before(fs, first);
-    if (word >> RD_REPLAY_BITS > rd_load_relaxed(&x->ring_word) >> RD_REPLAY_BITS)
-        rd_store_release(&x->ring_word, word); /* pairs with the acquires of fillers */
+    ring = epoch << RD_REPLAY_BITS | rd_failures_cancelled_before(fs, first);
+    if (ring >> RD_REPLAY_BITS >= rd_load_relaxed(&s->ring_word) >> RD_REPLAY_BITS) {
+        rd_store_release(&s->ring_word, ring); /* pairs with the acquires of fillers */
+        s->counted_end = s->many_end;
+    }
     pthread_mutex_unlock(&fs->lock);
     return RONDO_OK;
 }
 
-static inline rondo_status take(struct rd_exec *x, uint64_t count, uint64_t *ticket,
-                                uint32_t *epoch, struct rd_source **wait_source,
-                                uint64_t *wait_count)
+/* Under x->stops the series' `stops_lock` is held, so many_end and counted_end stand still. */
+static int is_index_ready(const struct rd_exec *x, uint64_t word)
 {
-    uint64_t word = rd_load_relaxed(&x->word);
+    const struct rd_series *s = x->series;
+    return rd_load_acquire(&s->ring_word) >> RD_REPLAY_BITS == RD_WORD_EPOCH(word) &&
+           (!x->stops || s->counted_end == s->many_end);
+}
+
+static inline rondo_status take(struct rd_exec *x, uint64_t count, struct rd_request *call,
+                                struct rd_source **wait_source, uint64_t *wait_count)
+{
+    struct rd_series *s = x->series;
+    struct rd_core *c = rd_load_acquire(&x->core); /* all of it */
+    uint64_t word = rd_load_acquire(&s->word);     /* and the offsets of its core's tracks */
     for (;;) {
-        uint64_t at = RD_WORD_TICKET(word), local = rd_exec_local(x, at);
-        struct rd_track *t = rd_exec_track(x, at);
-        if (RD_UNLIKELY(word & RD_WORD_CLOSED))
+        uint64_t at = RD_WORD_TICKET(word), local;
+        struct rd_track *t;
+        if (RD_UNLIKELY(rd_load_relaxed(&x->closed))) /* destroy waits for a grace period */
             return rd_error(RONDO_ERR_STALE, "exec '%s' was destroyed", x->program.exec_name);
-        *epoch = RD_WORD_EPOCH(word);
-        if (RD_UNLIKELY(x->ring_slots) && ring_ready(x, *epoch, wait_source, wait_count))
-            return RONDO_ERR_AGAIN;
+        if (RD_UNLIKELY(RD_WORD_CORE(word) != c->number)) {
+            if (rd_series_switch(s, c, wait_source, wait_count))
+                return RONDO_ERR_AGAIN;
+            word = rd_load_acquire(&s->word);
+            continue;
+        }
+        if (RD_UNLIKELY(x->indexed) && !is_index_ready(x, word)) {
+            if (index_ready(x, word, wait_source, wait_count))
+                return RONDO_ERR_AGAIN;
+            word = rd_load_acquire(&s->word);
+            continue;
+        }
+        t = rd_core_track(c, at);
+        local = rd_core_local(c, t, at);
         /* Acquire: the frame's last replay has ended, every lane has left it. */
-        if ((int64_t)(local - rd_load_acquire(&t->source->done)) >= (int64_t)t->window) {
+        if ((int64_t)(local - rd_core_ended(t)) >= (int64_t)t->window) {
             *wait_source = t->source;
-            *wait_count = local - t->window + 1;
+            *wait_count = local - t->window + 1 + rd_load_relaxed(&t->offset);
             return RONDO_ERR_AGAIN;
         }
-        /* acq_rel: reset and destroy are before or after this ticket. A failure reloads the word.
-         */
-        if (rd_cas_acq_rel(&x->word, &word, word + count)) {
-            *ticket = at;
+        /* acq_rel: reset and a change of core are before or after this ticket. A failure reloads
+         * the word. */
+        if (rd_cas_acq_rel(&s->word, &word, word + count)) {
+            call->core = c;
+            call->first = at;
+            call->count = count;
+            call->epoch = RD_WORD_EPOCH(word);
+            call->interpreted =
+                rd_load_acquire(&x->interpreted) && c->kind == RD_CORE_LANES; /* interpreter */
             return RONDO_OK;
         }
     }
 }
 
-rondo_status rd_exec_take(struct rd_exec *x, uint64_t count, uint64_t *ticket, uint32_t *epoch,
+/* Calls that a node may stop are taken one by one: each has its own word for it. */
+static RD_NOINLINE rondo_status take_stoppable(struct rd_exec *x, uint64_t count,
+                                               struct rd_request *call,
+                                               struct rd_source **wait_source, uint64_t *wait_count)
+{
+    struct rd_series *s = x->series;
+    rondo_status status;
+    pthread_mutex_lock(&s->stops_lock);
+    status = take(x, count, call, wait_source, wait_count);
+    if (!status) {
+        call->stop = &s->stop[s->calls++ & s->stop_mask];
+        rd_store_relaxed(call->stop, UINT64_MAX); /* published with the frames */
+        if (count > 1)
+            s->many_end = call->first + count;
+    }
+    pthread_mutex_unlock(&s->stops_lock);
+    return status;
+}
+
+rondo_status rd_exec_take(struct rd_exec *x, uint64_t count, struct rd_request *call,
                           struct rd_source **wait_source, uint64_t *wait_count)
 {
-    return take(x, count, ticket, epoch, wait_source, wait_count);
+    if (RD_UNLIKELY(x->stops))
+        return take_stoppable(x, count, call, wait_source, wait_count);
+    call->stop = NULL;
+    return take(x, count, call, wait_source, wait_count);
 }
 
 /* The exec's only lane, for the caller to drive. */
@@ -89,33 +142,51 @@ static inline void fill_plain(struct rd_track *t, uint64_t ticket, uint64_t loca
 {
     struct rd_frame *f = rd_track_frame(t, local);
     f->replay = ticket;
+    f->count = (t->tracks == 1 ? ticket : ticket / t->tracks) + 1;
     f->epoch = call->epoch;
     f->interpreted = call->interpreted != 0;
-    f->odd = 0;
+    f->odd = f->slow = f->special = 0;
     f->gate_count = 0;
     rd_store_relaxed(&f->left, f->interpreted ? t->lanes : t->sinks); /* published by seq */
     if (RD_UNLIKELY(rd_load_relaxed(&f->dirty)))
         rd_frame_clear_bad(t, f);
 }
 
+/* A call that gives nothing, but whose frame does: it follows a change of core. */
+static RD_NOINLINE void fill_resumed(struct rd_exec *x, struct rd_request *call, uint64_t ticket)
+{
+    struct rd_request full;
+    rd_request_check(x, &none, &full); /* nothing to refuse */
+    full.core = call->core;
+    full.first = call->first;
+    full.count = 1;
+    full.stop = NULL;
+    full.epoch = call->epoch;
+    full.interpreted = call->interpreted;
+    rd_frame_fill(x, ticket, &full, 0);
+}
+
 static rondo_status submit_one(struct rd_exec *x, struct rd_request *call, int drive,
                                struct rd_submitted *out, struct room *room)
 {
     struct rd_track *t;
-    uint64_t ticket = 0, local;
-    rondo_status status = rd_exec_take(x, 1, &ticket, &call->epoch, &room->source, &room->count);
+    uint64_t ticket, local;
+    rondo_status status = rd_exec_take(x, 1, call, &room->source, &room->count);
     if (status)
         return status;
-    t = rd_exec_track(x, ticket);
-    local = rd_exec_local(x, ticket);
-    call->interpreted = (int)rd_load_acquire(&x->interpreted); /* and the interpreter */
-    if (RD_LIKELY(call->plain))
+    ticket = call->first;
+    t = rd_core_track(call->core, ticket);
+    local = rd_core_local(call->core, t, ticket);
+    if (RD_LIKELY(call->plain) && RD_LIKELY(local != rd_load_relaxed(&t->resume)))
         fill_plain(t, ticket, local, call);
+    else if (call->plain)
+        fill_resumed(x, call, ticket);
     else
         rd_frame_fill(x, ticket, call, 0);
     rd_frame_publish(t, local);
     out->source = t->source;
-    out->event = (rondo_event){ rd_source_id(t->source), local + 1 };
+    out->event = (rondo_event){ rd_source_id(t->source),
+                                (t->tracks == 1 ? ticket : ticket / t->tracks) + 1 };
     out->first = ticket;
     /* A caller that drives the only lane itself wakes nobody: it looks for work left when it gives
      * the seat back. The CAS of the seat orders the publication with its look. */
@@ -131,24 +202,22 @@ static rondo_status submit_many(struct rd_exec *x, const rondo_replay_args *args
                                 struct rd_request *call, struct rd_submitted *out,
                                 struct room *room)
 {
-    uint64_t first;
-    rondo_status status = rd_batch_submit(x, args, call, &first, &room->source, &room->count);
+    struct rd_source *all = x->series->all;
+    rondo_status status = rd_batch_submit(x, args, call, &room->source, &room->count);
     if (status)
         return status;
-    out->source = x->source;
-    out->event = (rondo_event){ rd_source_id(x->source), first + args->count };
-    out->first = first;
+    out->source = all;
+    out->event = (rondo_event){ rd_source_id(all), call->first + args->count };
+    out->first = call->first;
     return RONDO_OK;
 }
-
-static const rondo_replay_args none;
 
 static inline rondo_status attempt(struct rd_exec *x, const rondo_replay_args *args, int drive,
                                    struct rd_submitted *out, struct room *room)
 {
     struct rd_request call;
     rondo_status status;
-    call.plain = x->plain && args == &none;
+    call.plain = x->plain && args == &none && !rd_load_relaxed(&x->rt->tracing);
     call.binding_count = 0;
     if (!call.plain && (status = rd_request_check(x, args, &call)) != RONDO_OK)
         return status;

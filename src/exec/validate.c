@@ -219,7 +219,17 @@ rondo_status rd_request_check(struct rd_exec *x, const rondo_replay_args *args,
     call->after = args->after;
     call->gate_count = args->after_count;
     call->sticky = NULL;
-    if (args->flags & ~(uint32_t)RONDO_NO_WAIT)
+    call->not_before_ns = args->not_before_ns;
+    call->deadline_ns = args->deadline_ns;
+    call->done = args->done;
+    call->context = args->context;
+    call->timed = x->timed || args->flags & RONDO_TIMED || rd_load_relaxed(&x->rt->tracing);
+    if (args->not_before_ns < 0 || args->deadline_ns < 0)
+        return rd_error(
+            RONDO_ERR_INVALID,
+            "exec '%s': not_before_ns is %lld, deadline_ns %lld: times are not negative",
+            x->program.exec_name, (long long)args->not_before_ns, (long long)args->deadline_ns);
+    if (args->flags & ~(uint32_t)(RONDO_NO_WAIT | RONDO_TIMED))
         return rd_error(RONDO_ERR_INVALID, "exec '%s': flags 0x%x: unknown bits",
                         x->program.exec_name, args->flags);
     if (args->count > RD_REPLAY_MASK / 2)

@@ -34,9 +34,11 @@ static struct rd_lane *take_lane(struct waiter *w, uint32_t *turn)
     rd_rcu_read_lock();
     x = rd_id_find(rd_load_relaxed(&w->source->exec), RD_ID_EXEC);
     if (x && !rd_source_is_old(w->source, w->id)) {
-        t = which == RD_SOURCE_ALL ? x->track : &x->track[which];
+        struct rd_series *s = x->series;
+        struct rd_core *c = rd_load_acquire(&s->live[RD_WORD_CORE(rd_load_acquire(&s->word))]);
+        t = !c ? NULL : which == RD_SOURCE_ALL ? c->track : &c->track[which];
         tracks = which == RD_SOURCE_ALL ? x->tracks : 1;
-        lanes = t->processor0_lanes * tracks;
+        lanes = c ? t->processor0_lanes * tracks : 0;
         w->park_after_ns = x->rt->park_after_ns;
         for (uint32_t i = 0; i < lanes && !taken; i++) {
             uint32_t at = (*turn)++ % lanes;
@@ -65,8 +67,9 @@ static void give_back(struct waiter *w, struct rd_lane *l, int over)
     if (owed)
         rd_lane_pay(l, owed);
     if (RD_UNLIKELY(rd_lane_left_work(t, replay, begun)))
-        rd_worker_poke(&x->rt->workers[0]);
-    w->clean = over && !rd_load_relaxed(&x->failures.bad); /* the event's end was acquired */
+        rd_worker_poke(&x->rt->workers[x->processor[0]]);
+    w->clean =
+        over && !rd_load_relaxed(&x->series->failures.bad); /* the event's end was acquired */
     rd_rcu_read_unlock();
 }
 
@@ -123,7 +126,7 @@ static void hand_over(struct waiter *w)
     rd_rcu_read_lock();
     x = rd_id_find(rd_load_relaxed(&w->source->exec), RD_ID_EXEC);
     if (x && !rd_source_is_old(w->source, w->id))
-        rd_worker_poke(&x->rt->workers[0]);
+        rd_worker_poke(&x->rt->workers[x->processor[0]]);
     rd_rcu_read_unlock();
 }
 

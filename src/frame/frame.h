@@ -55,6 +55,7 @@ enum { RD_HOLD_NONE, RD_HOLD_HELD, RD_HOLD_BUSY };
 struct rd_frame {
     RD_ALIGNED rd_atomic64 seq; /* local replay + 1 once published */
     uint64_t replay;            /* global */
+    uint64_t count;             /* what source->done says once this replay has ended */
     uint32_t epoch;
     uint8_t odd;         /* boundaries on both sides are serial */
     uint8_t interpreted; /* which executor */
@@ -66,15 +67,18 @@ struct rd_frame {
     /* Replays of the frame's call beyond this one are stopped; NULL: no node may stop. Lowered by
      * rondo_task_stop, UINT64_MAX before. */
     rd_atomic64 *stop;
+    uint64_t call_end;                              /* ticket after the last replay of its call */
     void (*done)(void *context, rondo_event event); /* the call's last replay: to be called */
     void *done_context;
-    int64_t begin_ns, end_ns; /* if RD_SLOW_TIMED; 0 before */
+    rd_atomic64 begin_ns; /* of RD_SPECIAL_TIMED: of the lane that begins first; 0 before */
+    int64_t end_ns;
     struct rd_pend *pend;     /* by pending node of the program: their state in this replay */
     void *const *base;        /* by slot; own_base or the program's */
     const char *params;
     uint32_t gate_count, gate_capacity;
     struct rd_gate *gate;
-    void **own_base; /* NULL if no slot changes its buffer */
+    void **own_base;   /* NULL if no slot changes its buffer */
+    char **temporary;  /* by slot: its own instances of temporaries; NULL: none */
     char *own_params;
     rd_atomic64 *bad; /* one bit per op, the plan's `bits` in all */
     /* Buffers bound by this replay, referenced until it has ended. `hold` is taken by CAS from HELD
@@ -101,7 +105,8 @@ struct rd_self {
     struct rd_program *program;
     struct rd_lane *lane; /* that runs it */
     struct rd_frame *frame;
-    struct rd_unmet unmet; /* what an op waits for that returned RD_PENDING */
+    const struct rd_node_work *work; /* src/frame/node.h: while a function behind it runs */
+    struct rd_unmet unmet;           /* what an op waits for that returned RD_PENDING */
     void *scratch;         /* of rondo_task_scratch */
     size_t scratch_bytes;
     int skipped; /* set by a node whose conditions do not hold */
@@ -144,9 +149,11 @@ struct rd_track {
     struct rd_frame *ring;
     struct rd_flow *flow; /* compile/run/flow.h; NULL: static lanes */
     struct rd_core *core; /* src/exec */
-    /* source->done counts from here on: it goes on from the plan that ran before. Changes only
-     * while nothing is in flight; read after an acquire of a frame's seq. */
-    uint64_t offset;
+    /* source->done counts the replays of every core of the series; this one's own number of a
+     * replay is that less `offset`, since the first after the last change to this core, whose
+     * number is `resume` and before which `first` had ended. See src/exec/series.h. */
+    rd_atomic64 offset, first, resume;
+    rd_atomic64 next; /* own number of the next replay, while another core runs */
     struct rd_source *source;
     struct rd_program *program;
     struct rd_failures *failures;
@@ -190,9 +197,6 @@ struct rd_lane {
     uint64_t class;  /* of the replay driven last */
     enum rd_owed owed;
     struct rd_unmet unmet;
-    void (*done)(void *context, rondo_event event); /* owed with RD_OWES_END; NULL: none */
-    void *done_context;
-    rondo_event done_event;
     struct rd_spans *spans; /* of a trace, src/trace; NULL: none */
     int64_t noted_ns;       /* src/frame/slow.h: when its last op ended; 0: some time ago */
     struct rd_self self;

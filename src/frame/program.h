@@ -11,7 +11,6 @@
 struct rd_stats;
 
 struct rd_program {
-    struct rd_plan *plan;
     rondo_task_node *node; /* nodes + 1: the last one ends the lists of the one before */
     uint32_t *places;      /* slot of each access */
     rondo_region *views;   /* box of each access, as rondo_task_view shows it */
@@ -24,13 +23,20 @@ struct rd_program {
     uint32_t
         *pend_of; /* by node: index + 1 in a frame's `pend`; 0: it never pends. NULL: none does */
     uint32_t pend_count;
-    uint32_t nodes; /* those recorded; the plan may have more, added by rd_subgraph_expand */
+    uint32_t *stop_lag; /* by node: 1 + stop_lag of a RONDO_MAY_STOP node; 0: it may not stop. NULL:
+                           none may */
+    uint32_t nodes; /* those added by rd_subgraph_expand included */
     struct rd_stats *stats; /* the exec's; NULL: none are kept */
     char *exec_name;
     rondo_shape *shapes; /* by slot */
     void **base;         /* by slot: of fixed slots; NULL for others */
     size_t place_count, param_count, chunk_count, context_count, names_bytes, slot_count;
 };
+
+static inline int rd_may_pend(const struct rd_program *p, uint32_t node)
+{
+    return p->pend_of && p->pend_of[node];
+}
 
 static inline const char *rd_program_name(const struct rd_program *p, uint32_t node)
 {

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Makes cores: tracks, counters, lanes and frames, before their first replay; and ends them. */
+#include "src/exec/exec.h"
+
+#include "compile/run/lane.h"
+#include "interp/interp.h"
+#include "src/machine/worker.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static uint32_t ring_length(const struct rd_core *c)
+{
+    uint32_t n = 1;
+    while (n < c->window)
+        n *= 2;
+    return n;
+}
+
+/* The worker of a processor of the plan. */
+static struct rd_worker *worker_of(const struct rd_exec *x, uint32_t processor)
+{
+    return processor < x->processors ? &x->rt->workers[x->processor[processor]]
+                                     : &x->helper[processor - x->processors];
+}
+
+/* ---- the lanes as work sources */
+
+static void lane_detached(struct rd_work *work)
+{
+    struct rd_track *t = rd_lane_of_work(work)->track;
+    struct rd_runtime *rt = t->core->series->rt;
+    /* acq_rel, and the last touch: pairs with rd_exec_closed. The worker's runtime outlives it. */
+    rd_sub_acq_rel(&t->attached, 1);
+    rd_cleaner_poke(rt);
+}
+
+static void lane_explain(struct rd_work *work, const struct rd_unmet *u, char *text, size_t bytes)
+{
+    struct rd_lane *l = rd_lane_of_work(work);
+    struct rd_track *t = l->track;
+    const struct rd_program *p = t->program;
+    unsigned long long has = rd_load_relaxed(u->word), need = u->need;
+    uint32_t at = l->position; /* a guess if another thread drives the lane just now */
+    const char *node =
+        l->begun && at < l->length ? rd_program_name(p, l->op[at].node) : "(none yet)";
+    char what[64];
+    snprintf(what, sizeof what, "%s",
+             u->word == &t->source->done ? "the end of the replay before" : "an event");
+    for (uint32_t i = 0; i < t->lanes; i++)
+        if (u->word == &t->counter[i]->done)
+            snprintf(what, sizeof what, "the counter of lane %u", i);
+    snprintf(text, bytes,
+             "exec '%s', replay %llu, lane %u, node '%s' waits for %s: at %llu, needs %llu",
+             p->exec_name, (unsigned long long)l->replay * t->tracks + t->number, l->number, node,
+             what, has, need);
+}
+
+/* ---- making */
+
+static void init_view(struct rd_exec *x, struct rd_lane *l)
+{
+    rondo_task *view = &l->self.view;
+    l->self.program = &x->program;
+    l->self.lane = l;
+    view->nodes = x->program.node;
+    view->places = x->program.places;
+    view->param_at = x->program.param_at;
+    view->chunks = x->program.chunks;
+    view->contexts = x->program.contexts;
+    view->processor = l->processor < x->processors ? RONDO_CPU(l->processor) : RONDO_ANY_CPU;
+    view->team = 1;
+}
+
+static void init_lane(struct rd_exec *x, struct rd_track *t, uint32_t number)
+{
+    const struct rd_plan *plan = t->plan;
+    struct rd_lane *l = &t->lane[number];
+    l->work.advance = rd_lane_work;
+    l->work.detached = lane_detached;
+    l->work.explain = lane_explain;
+    l->work.priority = x->priority;
+    l->track = t;
+    l->counter = t->counter[number];
+    l->number = number;
+    if (t->core->kind == RD_CORE_FLOW) {
+        l->processor = number;
+        l->op = t->op;
+    } else {
+        const struct rd_plan_lane *from = &plan->lane[number];
+        l->op = t->op + from->first;
+        l->wait = from->wait_count ? t->wait + from->wait_first : NULL;
+        l->length = from->length;
+        l->processor = from->processor;
+        l->bit_first = from->bit_first;
+        l->sink = from->sink;
+    }
+    l->work.waited = l->processor == 0 ? &t->source->waited : NULL;
+    for (uint32_t p = 0; p < t->lanes; p++) {
+        l->peer[p].length = t->core->kind == RD_CORE_FLOW ? 0 : plan->lane[p].length;
+        l->peer[p].value = &t->counter[p]->done;
+    }
+    init_view(x, l);
+}
+
+static int make_lanes(struct rd_core *c, struct rd_track *t)
+{
+    struct rd_allocator *a = &c->x->rt->alloc;
+    const int flow = c->kind == RD_CORE_FLOW;
+    t->counter = rd_zalloc_array(a, t->lanes, sizeof *t->counter);
+    t->lane = rd_zalloc(a, t->lanes * sizeof *t->lane, RD_LINE);
+    if (!t->counter || !t->lane)
+        return 0;
+    for (uint32_t i = 0; i < t->lanes; i++) {
+        t->counter[i] = rd_source_new();
+        if (!t->counter[i])
+            return 0;
+        rd_add_relaxed(&c->x->rt->sources, 1);
+        rd_store_relaxed(&t->counter[i]->track, t->number); /* published with the exec's id */
+        rd_store_relaxed(&t->counter[i]->done,
+                         flow ? 0 : (uint64_t)t->distance * t->plan->lane[i].length);
+        t->processor0_lanes += (flow ? i : t->plan->lane[i].processor) == 0;
+        t->lane[i].peer = rd_zalloc(a, t->lanes * sizeof(struct rd_peer), RD_LINE);
+        if (!t->lane[i].peer)
+            return 0;
+    }
+    return 1;
+}
+
+/* The frame's own addresses: what rings, bindings and temporaries fill. */
+static int make_base(struct rd_exec *x, struct rd_frame *f)
+{
+    struct rd_allocator *a = &x->rt->alloc;
+    const int own = x->temporary_slots && !x->temporary;
+    f->base = x->program.base;
+    if (!x->bound_slots && !x->ring_slots && !own)
+        return 1;
+    f->own_base = rd_alloc_array(a, x->slots, sizeof *f->own_base);
+    if (!f->own_base)
+        return 0;
+    memcpy(f->own_base, x->program.base, x->slots * sizeof *f->own_base);
+    f->base = f->own_base;
+    if (!own)
+        return 1;
+    f->temporary = rd_zalloc_array(a, x->slots, sizeof *f->temporary);
+    if (!f->temporary)
+        return 0;
+    for (uint32_t s = 0; s < x->slots; s++)
+        if (x->slot[s].kind == RD_SLOT_TEMPORARY) {
+            f->temporary[s] = rd_zalloc(a, x->slot[s].bytes, 64);
+            if (!f->temporary[s])
+                return 0;
+            f->own_base[s] = rd_slot_base(f->temporary[s], x->slot[s].origin);
+        }
+    return 1;
+}
+
+static int make_frame(struct rd_core *c, struct rd_frame *f)
+{
+    struct rd_exec *x = c->x;
+    struct rd_allocator *a = &x->rt->alloc;
+    f->bad = rd_zalloc(a, c->plan->bits / 8, RD_LINE);
+    f->gate = rd_alloc_array(a, RD_GATES_MAX + 1, sizeof *f->gate);
+    if (!f->bad || !f->gate || !make_base(x, f))
+        return 0;
+    if (x->bound_slots && !(f->held = rd_zalloc_array(a, x->bound_slots, sizeof *f->held)))
+        return 0;
+    if (x->program.pend_count) {
+        f->pend = rd_zalloc(a, x->program.pend_count * sizeof *f->pend, RD_LINE);
+        if (!f->pend)
+            return 0;
+    }
+    if (x->params) {
+        f->own_params = rd_zalloc(a, x->params_bytes, 64);
+        f->params = f->own_params;
+        return f->own_params != NULL;
+    }
+    return 1;
+}
+
+static int make_frames(struct rd_core *c, struct rd_track *t)
+{
+    uint32_t n = t->ring_mask + 1;
+    t->ring = rd_zalloc(&c->x->rt->alloc, n * sizeof *t->ring, RD_LINE);
+    if (!t->ring)
+        return 0;
+    rd_add_relaxed(&c->x->rt->frames, n);
+    for (uint32_t i = 0; i < n; i++)
+        if (!make_frame(c, &t->ring[i]))
+            return 0;
+    return 1;
+}
+
+static int make_ops(struct rd_core *c)
+{
+    struct rd_plan *plan = c->plan;
+    size_t nodes = plan->nodes;
+    c->track[0].op = plan->op;
+    for (uint32_t i = 1; i < c->tracks; i++) {
+        c->track[i].op = rd_alloc_array(&c->x->rt->alloc, nodes, sizeof *plan->op);
+        if (!c->track[i].op)
+            return 0;
+        memcpy(c->track[i].op, plan->op, nodes * sizeof *plan->op);
+    }
+    return 1;
+}
+
+static int make_track(struct rd_core *c, uint32_t number)
+{
+    struct rd_exec *x = c->x;
+    struct rd_track *t = &c->track[number];
+    t->plan = c->plan;
+    t->core = c;
+    t->lanes = c->kind == RD_CORE_FLOW ? x->processors : c->plan->lanes;
+    t->window = c->window;
+    t->ring_mask = ring_length(c) - 1;
+    t->distance = c->plan->distance;
+    t->sinks = c->plan->sinks;
+    t->number = number;
+    t->tracks = c->tracks;
+    t->serial = x->serial_boundaries;
+    t->wait = c->plan->wait;
+    t->program = &x->program;
+    t->failures = &c->series->failures;
+    t->exec = x;
+    t->ended = rd_exec_track_ended;
+    t->interpret = rd_interpret;
+    t->source = c->series->source[number];
+    rd_store_relaxed(&t->watched, c->tracks > 1); /* published with the lanes */
+    if (!make_lanes(c, t) || !make_frames(c, t))
+        return 0;
+    for (uint32_t i = 0; i < t->lanes; i++)
+        init_lane(x, t, i);
+    return 1;
+}
+
+static int core_sweep(struct rd_tenant *tenant, struct rd_unmet *unmet);
+static int core_closed(struct rd_tenant *tenant, struct rd_unmet *unmet);
+static void core_free(struct rd_tenant *tenant);
+
+rondo_status rd_core_new(struct rd_exec *x, struct rd_plan *plan, enum rd_core_kind kind,
+                         struct rd_core **core)
+{
+    struct rd_allocator *a = &x->rt->alloc;
+    struct rd_core *c = rd_zalloc(a, sizeof *c, RD_LINE);
+    rondo_status status = RONDO_OK;
+    if (!c) {
+        rd_plan_free(a, plan);
+        goto no_memory;
+    }
+    c->x = x;
+    c->series = x->series;
+    c->plan = plan;
+    c->kind = kind;
+    c->tracks = x->tracks;
+    c->window = x->window;
+    c->tenant.sweep = core_sweep;
+    c->tenant.closed = core_closed;
+    c->tenant.free = core_free;
+    c->track = rd_zalloc(a, c->tracks * sizeof *c->track, RD_LINE);
+    if (!c->track || !make_ops(c))
+        goto free_core;
+    for (uint32_t i = 0; i < c->tracks; i++)
+        if (!make_track(c, i))
+            goto free_core;
+    status = rd_series_add(x->series, c, x->program.exec_name);
+    if (status)
+        goto free_full;
+    pthread_mutex_lock(&x->lock);
+    c->next = x->cores;
+    x->cores = c;
+    pthread_mutex_unlock(&x->lock);
+    *core = c;
+    return RONDO_OK;
+free_full:
+    rd_core_free(c);
+    return status;
+free_core:
+    rd_core_free(c);
+no_memory:
+    return rd_error(RONDO_ERR_MEMORY, "exec '%s': no memory for %u tracks and %u frames each",
+                    x->program.exec_name, x->tracks, x->window);
+}
+
+void rd_core_copy_work(struct rd_core *c, const struct rd_core *like)
+{
+    for (uint32_t k = 0; k < c->tracks; k++)
+        for (uint32_t i = 0; i < c->plan->nodes; i++) {
+            struct rd_op *op = &c->track[k].op[i];
+            const struct rd_op *from = &like->track[k].op[like->plan->op_of_node[op->node]];
+            op->fn = from->fn;
+            op->arg = from->arg;
+        }
+    rd_core_copy_variants(c);
+}
+
+/* The ops of all variants do the same. */
+void rd_core_copy_variants(struct rd_core *c)
+{
+    const struct rd_plan *plan = c->plan;
+    for (uint32_t v = 1; v < plan->variants; v++)
+        for (uint32_t i = 0; i < plan->nodes; i++) {
+            plan->variant[v - 1].op[i].fn = plan->op[i].fn;
+            plan->variant[v - 1].op[i].arg = plan->op[i].arg;
+        }
+}
+
+rondo_status rd_core_need_interpreter(struct rd_core *c)
+{
+    rondo_status status;
+    for (uint32_t i = 0; i < c->tracks; i++)
+        if (!c->track[i].interpreter) {
+            status = rd_interpreter_new(&c->x->rt->alloc, c->plan, &c->track[i].interpreter);
+            if (status)
+                return status;
+        }
+    return RONDO_OK;
+}
+
+void rd_core_attach(struct rd_core *c)
+{
+    c->attached = 1;
+    for (uint32_t i = 0; i < c->tracks; i++) {
+        struct rd_track *t = &c->track[i];
+        rd_store_relaxed(&t->attached, t->lanes); /* published by the push */
+        for (uint32_t k = 0; k < t->lanes; k++)
+            rd_worker_push(worker_of(c->x, t->lane[k].processor), &t->lane[k].work);
+    }
+}
+
+/* ---- the end */
+
+static int is_drained(struct rd_core *c, uint64_t end, struct rd_unmet *unmet)
+{
+    for (uint32_t i = 0; i < c->tracks; i++) {
+        struct rd_track *t = &c->track[i];
+        uint64_t need = end > i ? (end - i - 1) / c->tracks + 1 : 0;
+        if (rd_load_acquire(&t->source->done) < need) {
+            *unmet = (struct rd_unmet){ &t->source->done, need, &t->source->wake, NULL, 0 };
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Tells the workers to leave, once; whether all have. */
+static int is_detached(struct rd_core *c)
+{
+    int left = 0;
+    for (uint32_t i = 0; c->attached && i < c->tracks; i++) {
+        struct rd_track *t = &c->track[i];
+        if (!rd_load_relaxed(&t->detach)) { /* only the cleaner writes it */
+            rd_store_release(&t->detach, 1);
+            for (uint32_t k = 0; k < t->lanes; k++)
+                rd_worker_poke(worker_of(c->x, t->lane[k].processor));
+        }
+        left |= rd_load_acquire(&t->attached) != 0; /* pairs with the workers' last touch */
+    }
+    return !left;
+}
+
+static int are_seats_closed(struct rd_core *c)
+{
+    int open = 0;
+    for (uint32_t i = 0; i < c->tracks; i++)
+        for (uint32_t k = 0; k < c->track[i].lanes; k++) {
+            rd_atomic32 *seat = &c->track[i].lane[k].seat;
+            uint32_t seen = RD_SEAT_FREE;
+            /* Acquire: all that the last driver did. */
+            if (!rd_cas_acquire(seat, &seen, RD_SEAT_CLOSED) && seen != RD_SEAT_CLOSED)
+                open = 1; /* a caller is about to give it back */
+        }
+    return !open;
+}
+
+int rd_core_closed(struct rd_core *c, uint64_t end, struct rd_unmet *unmet)
+{
+    if (!is_drained(c, end, unmet) || !is_detached(c) || !are_seats_closed(c))
+        return 0;
+    rd_store_relaxed(&c->series->live[c->number], NULL); /* seen by all after the grace period */
+    return 1;
+}
+
+int rd_core_sweep(struct rd_core *c, struct rd_unmet *unmet)
+{
+    int held = 0;
+    for (uint32_t i = 0; i < c->tracks; i++) {
+        struct rd_track *t = &c->track[i];
+        for (uint32_t k = 0; k <= t->ring_mask; k++) {
+            uint64_t until = rd_frame_let_go_if_ended(c->x, t, &t->ring[k]);
+            if (!until)
+                continue;
+            if (!held || until < unmet->need)
+                *unmet = (struct rd_unmet){ &t->source->done, until, &t->source->wake, NULL, 0 };
+            held = 1;
+        }
+    }
+    return held;
+}
+
+/* ---- as a tenant of its own */
+
+static int core_sweep(struct rd_tenant *tenant, struct rd_unmet *unmet)
+{
+    return rd_core_sweep((struct rd_core *)tenant, unmet);
+}
+
+static int core_closed(struct rd_tenant *tenant, struct rd_unmet *unmet)
+{
+    struct rd_core *c = (struct rd_core *)tenant;
+    return rd_core_closed(c, c->last, unmet);
+}
+
+static void core_free(struct rd_tenant *tenant)
+{
+    struct rd_core *c = (struct rd_core *)tenant;
+    struct rd_exec *x = c->x;
+    rd_core_free(c);
+    rd_exec_unref(x);
+}
+
+void rd_core_retire(struct rd_core *c)
+{
+    c->retired = 1;
+    rd_exec_ref(c->x);
+    rd_cleaner_retire(c->x->rt, &c->tenant);
+}
+
+static void free_frames(struct rd_core *c, struct rd_track *t)
+{
+    struct rd_exec *x = c->x;
+    struct rd_allocator *a = &x->rt->alloc;
+    if (!t->ring)
+        return;
+    for (uint32_t i = 0; i <= t->ring_mask; i++) {
+        struct rd_frame *f = &t->ring[i];
+        rd_frame_let_go(x, f);
+        rd_free(a, f->bad, c->plan->bits / 8);
+        rd_free_array(a, f->gate, RD_GATES_MAX + 1, sizeof *f->gate);
+        rd_free_array(a, f->own_base, x->slots, sizeof *f->own_base);
+        for (uint32_t s = 0; f->temporary && s < x->slots; s++)
+            rd_free(a, f->temporary[s], x->slot[s].bytes);
+        rd_free_array(a, f->temporary, x->slots, sizeof *f->temporary);
+        rd_free_array(a, f->held, x->bound_slots, sizeof *f->held);
+        rd_free(a, f->pend, x->program.pend_count * sizeof *f->pend);
+        rd_free(a, f->own_params, x->params_bytes);
+    }
+    rd_free(a, t->ring, (t->ring_mask + 1ull) * sizeof *t->ring);
+    rd_sub_relaxed(&x->rt->frames, t->ring_mask + 1ull);
+}
+
+static void free_track(struct rd_core *c, struct rd_track *t)
+{
+    struct rd_allocator *a = &c->x->rt->alloc;
+    for (uint32_t k = 0; t->lane && k < t->lanes; k++)
+        rd_free(a, t->lane[k].peer, t->lanes * sizeof(struct rd_peer));
+    rd_free(a, t->lane, t->lanes * sizeof *t->lane);
+    for (uint32_t k = 0; t->counter && k < t->lanes; k++)
+        if (t->counter[k]) {
+            rd_source_retire(t->counter[k]);
+            rd_sub_relaxed(&c->x->rt->sources, 1);
+        }
+    rd_free_array(a, t->counter, t->lanes, sizeof *t->counter);
+    free_frames(c, t);
+    rd_interpreter_free(a, t->interpreter);
+    if (t->number)
+        rd_free_array(a, t->op, c->plan->nodes, sizeof *t->op);
+}
+
+void rd_core_free(struct rd_core *c)
+{
+    struct rd_exec *x = c->x;
+    struct rd_allocator *a = &x->rt->alloc;
+    struct rd_core **link;
+    pthread_mutex_lock(&x->lock);
+    for (link = &x->cores; *link && *link != c; link = &(*link)->next)
+        ;
+    if (*link)
+        *link = c->next;
+    pthread_mutex_unlock(&x->lock);
+    rd_series_remove(c->series, c);
+    for (uint32_t i = 0; c->track && i < c->tracks; i++)
+        free_track(c, &c->track[i]);
+    rd_free(a, c->track, c->tracks * sizeof *c->track);
+    rd_plan_free(a, c->plan);
+    rd_free(a, c, sizeof *c);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A series: one numbering of replays, shared by the cores they run on.
+ *
+ * word = {core:6, epoch:18, ticket:40}. A submitter takes a ticket by CAS; the core in the word is
+ * the one whose frame the ticket gets, reset adds one to the epoch, and a change of core happens in
+ * the same word, so all three say exactly which tickets they cover.
+ *
+ * A change of core is a serial boundary: the first frame of the new core is gated on the event that
+ * all replays before it have ended. A core comes back only when the last replay it ran has ended,
+ * so its frames and counters are at rest; its own count of replays goes on from where it was, and
+ * the number of the series' ticket less the core's offset is that count. Offsets change under the
+ * lock, before the word names the core; who reads one that is about to change loses its CAS. */
+#ifndef RD_EXEC_SERIES_H
+#define RD_EXEC_SERIES_H
+
+#include "src/exec/batch.h"
+#include "src/frame/failure.h"
+
+struct rd_core;
+struct rd_exec;
+
+enum { RD_CORE_BITS = 6, RD_EPOCH_BITS = 64 - RD_CORE_BITS - RD_REPLAY_BITS };
+enum { RD_CORES_MAX = (1 << RD_CORE_BITS) - 1, RD_EPOCH_MAX = (1 << RD_EPOCH_BITS) - 2 };
+#define RD_WORD_TICKET(word) ((word)&RD_REPLAY_MASK)
+#define RD_WORD_EPOCH(word)  ((uint32_t)((word) >> RD_REPLAY_BITS) & ((1u << RD_EPOCH_BITS) - 1))
+#define RD_WORD_CORE(word)   ((uint32_t)((word) >> (RD_REPLAY_BITS + RD_EPOCH_BITS)))
+
+struct rd_series {
+    struct rd_runtime *rt;
+    rd_atomic64 refs; /* execs of it */
+    uint32_t window, tracks;
+    struct rd_source **source; /* by track */
+    struct rd_source *all;     /* of all tracks together; with one track that one's */
+    struct rd_failures failures;
+    /* {epoch:24, not executed before it:40}: valid for replays of that epoch. Used by execs whose
+     * replays have an index. */
+    rd_atomic64 ring_word;
+    struct rd_batch batch;
+    /* By call number & stop_mask: replays beyond this one are stopped (rd_frame.stop). */
+    rd_atomic64 *stop;
+    uint32_t stop_mask;
+    pthread_mutex_t stops_lock; /* of taking tickets in execs that have nodes that may stop */
+    uint64_t calls;             /* of those; under stops_lock */
+    /* The ticket after the last call of several replays, and up to where ring_word counts. */
+    uint64_t many_end, counted_end;
+    pthread_mutex_t lock; /* changes of core, and the table of cores */
+    struct rd_core *core[RD_CORES_MAX];
+    /* For waiting callers, inside a read section: NULL from before the grace period that precedes a
+     * core's end. One more, which stays NULL, for a word that names no core. */
+    rd_atomic(struct rd_core *) live[RD_CORES_MAX + 1];
+    RD_ALIGNED rd_atomic64 word;
+};
+
+/* One reference. MEMORY. */
+rondo_status rd_series_new(struct rd_runtime *rt, uint32_t window, uint32_t tracks,
+                           const char *name, struct rd_series **series);
+void rd_series_unref(struct rd_series *s);
+/* Room in the table. INVALID when it is full: `name` is the exec's. */
+rondo_status rd_series_add(struct rd_series *s, struct rd_core *core, const char *name);
+void rd_series_remove(struct rd_series *s, struct rd_core *core);
+/* Makes tickets from now on those of `core`. AGAIN: *source has to reach *count first. */
+rondo_status rd_series_switch(struct rd_series *s, struct rd_core *core, struct rd_source **source,
+                              uint64_t *count);
+
+#endif
