@@ -244,6 +244,28 @@ rondo_node rondo_record_signal_sized(rondo_subgraph subgraph, const rondo_sync_d
     return record_sync(subgraph, RD_NODE_SIGNAL, desc, desc_bytes);
 }
 
+rondo_node rondo_record_subgraph_sized(rondo_subgraph subgraph, rondo_subgraph inner,
+                                       const rondo_inner_desc *desc, size_t desc_bytes)
+{
+    static const rondo_inner_desc none;
+    rondo_node group = { 0 };
+    rondo_inner_desc d;
+    const struct rd_subgraph *in;
+    rondo_status status;
+    struct rd_subgraph *g = enter(subgraph, &status);
+    if (!g)
+        return group;
+    status = rd_desc_take("rondo_inner_desc", &d, sizeof d, desc ? desc : &none,
+                          desc ? desc_bytes : sizeof none);
+    in = rd_id_find(inner.id, RD_ID_SUBGRAPH); /* in the same read section */
+    if (!status && !in)
+        status = rd_id_error(inner.id, RD_ID_SUBGRAPH);
+    if (!status)
+        status = rd_record_subgraph(g, in, &d, &group);
+    leave(g, status);
+    return group;
+}
+
 rondo_status rondo_record_edge(rondo_subgraph subgraph, rondo_node from, rondo_node to,
                                uint32_t distance)
 {
