@@ -4,6 +4,7 @@
 #include "bench/costs.h"
 #include "bench/machine.h"
 #include "bench/measures.h"
+#include "bench/metg_table.h"
 #include "bench/options.h"
 #include "bench/progress.h"
 #include "bench/report.h"
@@ -75,44 +76,19 @@ static void bar_p2(struct run *run, uint32_t width, double limit)
 
 /* ---- P3 */
 
-static const struct metg *find_metg(const struct metg *metg, unsigned count, const char *name)
+static void bars_p3(struct run *run, struct metg_table *all)
 {
-    const struct peer *peer = peer_find(name);
+    static const enum graph_kind stencil[] = { PATTERN_STENCIL_1D };
+    unsigned count = run->options->quick ? 1 : PATTERNS;
     for (unsigned i = 0; i < count; i++)
-        if (peer && metg[i].peer == peer && metg[i].task_ns.min > 0 && metg[i].task_ns.median > 0)
-            return &metg[i];
-    return NULL;
-}
-
-static void bars_p3(struct run *run, uint32_t width, struct table *all)
-{
-    static const struct {
-        const char *peer;
-        double limit;
-    } bar[] = { { "handwritten", 1.3 }, { "tbb", 0.4 }, { "mpi", 0.25 }, { "openmp", 0.03 } };
-    const struct peer *impl[METG_IMPLS_MAX];
-    struct metg metg[METG_IMPLS_MAX];
-    unsigned impls = 0;
-    for (unsigned i = 0; peers[i] && impls < METG_IMPLS_MAX; i++)
-        if (peers[i] != &peer_barrier) /* a thousand times further on */
-            impl[impls++] = peers[i];
-    unsigned count =
-        metg_measure(width, 1000, ORDER_SERIAL, impl, impls, run->options->quick ? 3 : 9, metg);
-    const struct metg *rondo = find_metg(metg, count, "rondo");
-    char *what = bench_text("METG(50%%), stencil_1d width %u: ns", width);
-    for (unsigned i = 0; i < sizeof bar / sizeof *bar; i++) {
-        const struct metg *other = find_metg(metg, count, bar[i].peer);
-        if (rondo && other)
-            report_ratio(&run->report, "P3", what, rondo->task_ns, bar[i].peer, other->task_ns,
-                         bar[i].limit);
-    }
-    for (unsigned i = 0; i < count; i++) {
-        table_cell(all, "%s", metg[i].peer->what);
-        table_cell(all, "%u", width);
-        table_cell(all, "%s - %s", metg_text(&metg[i], metg[i].task_ns.min),
-                   metg_text(&metg[i], metg[i].task_ns.median));
-    }
-    free(what);
+        for (uint32_t width = 2; width <= 8; width *= 4) {
+            struct metg_case what = {
+                .pattern = run->options->quick ? stencil[i] : PATTERN_TRIVIAL + i,
+                .width = width,
+                .steps = 1000,
+            };
+            metg_table_add(all, &what, run->options->quick ? 3 : 7, &run->report);
+        }
 }
 
 /* ---- P5 */
@@ -237,7 +213,7 @@ static void heading(const struct run *run, const char *text)
 int command_compare(const struct options *o)
 {
     struct run run = { .options = o };
-    struct table *metg = table_make("METG(50%) in ns,width,minimum - median");
+    struct metg_table *metg = metg_table_make(NULL, 0);
     run.rounds = o->rounds ? o->rounds : o->quick ? 9 : 31;
     run.notes = o->format == TABLE_ALIGNED ? stdout : stderr;
     machine_describe(run.notes, "- ");
@@ -257,16 +233,14 @@ int command_compare(const struct options *o)
     heading(&run, "Notes");
     bar_p2(&run, 2, 1.15);
     bar_p2(&run, 8, 1.4);
-    bars_p3(&run, 2, metg);
-    bars_p3(&run, 8, metg);
+    bars_p3(&run, metg);
     bars_p5(&run);
     bars_p8(&run);
     bars_p9(&run);
     bar_p10(&run);
 
     heading(&run, "Smallest tasks");
-    table_write(metg, o->format, stdout);
-    table_free(metg);
+    metg_table_end(metg, o->format, stdout);
     heading(&run, "Bars");
     report_end(&run.report, o->format, stdout);
     return 0;

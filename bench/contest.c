@@ -41,20 +41,25 @@ void contest_size(struct entry *e, double sample_ns)
     }
 }
 
-void contest_rebuild(struct contest *c)
+void contest_rebuild_one(struct contest *c, struct entry *e)
 {
     static uint64_t random = 1;
-    for (unsigned i = 0; i < c->entries; i++) {
-        struct entry *e = &c->entry[i];
-        random = random * 6364136223846793005u + 1442695040888963407u;
-        if (c->junks < CONTEST_JUNK_MAX)
-            c->junk[c->junks++] = bench_alloc((size_t)(random >> 52) * 8 + 1, 1);
-        progress_show("%s on %s: build", e->peer->name, graph_kind_name(e->graph->kind));
-        timing_settle();
-        void *built = e->peer->build(e->graph, &e->setup);
-        e->peer->free(e->built);
-        e->built = built;
-    }
+    random = random * 6364136223846793005u + 1442695040888963407u;
+    if (c->junks < CONTEST_JUNK_MAX)
+        c->junk[c->junks++] = bench_alloc((size_t)(random >> 52) * 8 + 1, 1);
+    progress_show("%s on %s: build", e->peer->name, graph_kind_name(e->graph->kind));
+    timing_settle();
+    void *built = e->peer->build(e->graph, &e->setup);
+    e->peer->free(e->built);
+    e->built = built;
+    if (e->warm)
+        e->peer->run(e->built, e->warm);
+}
+
+void contest_rebuild(struct contest *c)
+{
+    for (unsigned i = 0; i < c->entries; i++)
+        contest_rebuild_one(c, &c->entry[i]);
 }
 
 double contest_sample(struct entry *e)
@@ -66,9 +71,13 @@ double contest_sample(struct entry *e)
 
 void contest_measure(struct contest *c, unsigned rounds, double sample_ns)
 {
-    for (unsigned i = 0; i < c->entries; i++)
-        if (!c->entry[i].count)
-            contest_size(&c->entry[i], sample_ns);
+    for (unsigned i = 0; i < c->entries; i++) {
+        struct entry *e = &c->entry[i];
+        if (!e->ns.count && e->warm)
+            e->peer->run(e->built, e->warm);
+        if (!e->count)
+            contest_size(e, sample_ns);
+    }
     for (unsigned round = 0; round < rounds; round++) {
         if (round && round % ROUNDS_PER_BUILD == 0)
             contest_rebuild(c);

@@ -19,6 +19,7 @@ struct entry {
     struct setup setup;
     void *built;
     uint64_t count;    /* replays in a sample */
+    uint64_t warm;     /* replays after each build that are not measured */
     struct samples ns; /* per replay, one for each round */
 };
 
@@ -36,7 +37,8 @@ struct entry *contest_add(struct contest *contest, const struct peer *peer,
 /* Takes `rounds` more samples of each entry. A sample has entry.count replays; where that is 0, as
  * many as take about sample_ns. */
 void contest_measure(struct contest *contest, unsigned rounds, double sample_ns);
-/* Builds every entry anew, elsewhere. */
+/* Builds an entry, or every entry, anew, elsewhere. */
+void contest_rebuild_one(struct contest *contest, struct entry *entry);
 void contest_rebuild(struct contest *contest);
 /* One sample of one entry: quiet, a warm-up, and how long its replays took per replay. */
 double contest_sample(struct entry *entry);

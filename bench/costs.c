@@ -6,7 +6,6 @@
 #include "bench/contest.h"
 #include "bench/machine.h"
 #include "bench/plot.h"
-#include "bench/rondo_impl.h"
 
 #include <stdlib.h>
 
@@ -50,6 +49,8 @@ static const struct {
 
 const char *cost_graph_name(enum cost_graph graph) { return graphs[graph].label; }
 
+static const struct body_spec empty_bodies = { BODY_EMPTY, 2 };
+
 static void measure_graph(struct costs *costs, unsigned at, unsigned rounds)
 {
     struct contest contest = { .entries = 0 };
@@ -61,7 +62,8 @@ static void measure_graph(struct costs *costs, unsigned at, unsigned rounds)
         struct setup setup = { .body = body_empty,
                                .mode = rows[r].mode,
                                .workers = rows[r].workers,
-                               .bind = rows[r].bind };
+                               .bind = rows[r].bind,
+                               .told = &empty_bodies };
         /* A second lane or thread of a chain would have nothing in it. */
         if (at == COST_CHAIN && (r == COST_TWO_LANES || r == COST_HANDWRITTEN))
             continue;
@@ -83,10 +85,8 @@ static void measure_graph(struct costs *costs, unsigned at, unsigned rounds)
 void costs_measure(struct costs *costs, unsigned count, unsigned rounds)
 {
     *costs = (struct costs){ .graphs = count };
-    rondo_impl_set_costs(&(struct body_spec){ BODY_EMPTY, 2 });
     for (unsigned at = 0; at < count; at++)
         measure_graph(costs, at, rounds);
-    rondo_impl_set_costs(NULL);
 }
 
 static void write_range(struct table *t, struct range x)

@@ -114,12 +114,13 @@ enum { ROUND_TRIPS = 2000 };
 
 struct ball {
     _Alignas(BENCH_LINE) _Atomic uint32_t value;
+    _Alignas(BENCH_LINE) uint32_t round_trips;
 };
 
 static void play(void *context, unsigned me)
 {
     struct ball *ball = context;
-    for (uint32_t i = 0; i < ROUND_TRIPS; i++) {
+    for (uint32_t i = 0; i < ball->round_trips; i++) {
         uint32_t mine = 2 * i + (me ? 1 : 0);
         while (atomic_load_explicit(&ball->value, memory_order_acquire) != mine)
             ;
@@ -127,12 +128,17 @@ static void play(void *context, unsigned me)
     }
 }
 
+double machine_line_ns(uint32_t round_trips)
+{
+    struct ball ball = { .value = 0, .round_trips = round_trips };
+    return machine_pair(play, &ball) / round_trips;
+}
+
 double machine_round_trip_ns(void)
 {
     double best = 0;
     for (int round = 0; round < 9; round++) {
-        struct ball ball = { .value = 0 };
-        double ns = machine_pair(play, &ball) / ROUND_TRIPS;
+        double ns = machine_line_ns(ROUND_TRIPS);
         if (!round || ns < best)
             best = ns;
     }

@@ -3,6 +3,7 @@
 #ifndef BENCH_MACHINE_H
 #define BENCH_MACHINE_H
 
+#include <stdint.h>
 #include <stdio.h>
 
 #ifdef __cplusplus
@@ -21,7 +22,9 @@ void machine_unpin(void);
  * second thread pinned to CPU 1, both started together. Returns the time from the start to the end
  * of both in ns. The second thread sleeps outside this call. */
 double machine_pair(void (*work)(void *context, unsigned me), void *context);
-/* How long a cache line takes from CPU 0 to CPU 1 and back, in ns. */
+/* How long a cache line takes from CPU 0 to CPU 1 and back, in ns: the mean of so many times. */
+double machine_line_ns(uint32_t round_trips);
+/* The same, the best of a few. */
 double machine_round_trip_ns(void);
 /* The CPU's model, the kernel, the compiler, the date, the load: one line each, each begun with
  * `prefix`. */

@@ -24,16 +24,18 @@ enum { METG_IMPLS_MAX = 16 };
 
 struct metg {
     const struct peer *peer;
-    struct range task_ns; /* 0: not reached */
-    int below;            /* already the smallest task was large enough */
+    struct range task_ns;        /* 0: not reached */
+    int below_min, below_median; /* already the smallest task was large enough */
 };
-/* A value for a table: the number, with "<" where it is below that, or "-". Fixed text until the
- * next call but three. */
-const char *metg_text(const struct metg *metg, double task_ns);
+struct metg_case {
+    enum graph_kind pattern;
+    uint32_t width, steps;
+    enum replay_order order;
+    enum replay_schedule schedule; /* of rondo */
+};
 /* Fills `metg` for those of `impl` that can do it; how many. */
-unsigned metg_measure(uint32_t width, uint32_t steps, enum replay_order order,
-                      const struct peer *const *impl, unsigned impls, unsigned rounds,
-                      struct metg metg[METG_IMPLS_MAX]);
+unsigned metg_measure(const struct metg_case *what, const struct peer *const *impl, unsigned impls,
+                      unsigned rounds, struct metg metg[METG_IMPLS_MAX]);
 
 /* ---- instantiate */
 

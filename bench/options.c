@@ -125,6 +125,7 @@ static void read_body(struct options *o, const char *name, const char *text)
 {
     if (body_parse(text, &o->body) != 0)
         refuse(name, text, "not empty, spin:NS or uneven:NS");
+    o->body_given = 1;
 }
 
 static void read_impl(struct options *o, const char *name, const char *text)

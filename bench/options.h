@@ -21,6 +21,7 @@ struct options {
     int unbound, quick, longer, strace;
     uint32_t window;
     struct body_spec body;
+    int body_given;
     uint64_t replays; /* 0: not given */
     const struct peer *impl[OPTIONS_IMPLS_MAX];
     unsigned impls;
@@ -46,6 +47,9 @@ int command_latency(const struct options *options);
 int command_instantiate(const struct options *options);
 int command_build_one(const struct options *options);
 int command_metg(const struct options *options);
+int command_irregular(const struct options *options);
+int command_auto(const struct options *options);
+int command_handover(const struct options *options);
 int command_limit(const struct options *options);
 int command_steady(const struct options *options);
 int command_idle(const struct options *options);

@@ -18,7 +18,6 @@ static struct {
 } opened[RUNTIMES_MAX];
 static unsigned opened_count;
 static uint32_t window;
-static struct body_spec costs; /* ns 0: not told */
 
 struct built {
     rondo_runtime runtime;
@@ -62,11 +61,6 @@ rondo_runtime rondo_impl_runtime(unsigned workers)
 
 void rondo_impl_set_window(uint32_t replays) { window = replays; }
 
-void rondo_impl_set_costs(const struct body_spec *spec)
-{
-    costs = spec ? *spec : (struct body_spec){ BODY_EMPTY, 0 };
-}
-
 rondo_exec rondo_impl_exec(void *built) { return ((struct built *)built)->exec; }
 
 /* ---- recording */
@@ -78,18 +72,19 @@ static void record_nodes(const struct graph *g, const struct setup *setup, rondo
         uint32_t first = g->pred_first[v], preds = g->pred_first[v + 1] - first;
         for (uint32_t k = 0; k < preds; k++)
             after[k] = node[g->pred[first + k]];
-        node[v] = rondo_record_task(subgraph, &(rondo_task_desc){
-                                                  .fn = setup->body,
-                                                  .arg = &g->id[v],
-                                                  .arg_bytes = sizeof g->id[v],
-                                                  .after = after,
-                                                  .after_count = preds,
-                                                  .on = setup->workers == 1 ? RONDO_CPU(0)
-                                                        : setup->bind       ? RONDO_CPU(g->owner[v])
-                                                                            : RONDO_ANY_CPU,
-                                                  .cost_ns = body_node_ns(&costs, v),
-                                                  .flags = RONDO_NO_ACCESS,
-                                              });
+        node[v] = rondo_record_task(subgraph,
+                                    &(rondo_task_desc){
+                                        .fn = setup->body,
+                                        .arg = &g->id[v],
+                                        .arg_bytes = sizeof g->id[v],
+                                        .after = after,
+                                        .after_count = preds,
+                                        .on = setup->workers == 1 ? RONDO_CPU(0)
+                                              : setup->bind       ? RONDO_CPU(g->owner[v])
+                                                                  : RONDO_ANY_CPU,
+                                        .cost_ns = setup->told ? body_node_ns(setup->told, v) : 0,
+                                        .flags = RONDO_NO_ACCESS,
+                                    });
     }
     for (uint32_t k = 0; setup->order == ORDER_PIPELINED && k < g->carried; k++)
         rondo_must(rondo_record_edge(subgraph, node[g->carried_edge[k].from],

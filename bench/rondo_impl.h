@@ -3,7 +3,6 @@
 #ifndef BENCH_RONDO_IMPL_H
 #define BENCH_RONDO_IMPL_H
 
-#include "bench/body.h"
 #include "bench/peers/peer.h"
 
 #include <rondo/rondo.h>
@@ -17,8 +16,6 @@ rondo_runtime rondo_impl_runtime(unsigned workers);
 rondo_exec rondo_impl_exec(void *built);
 /* How many replays may be in flight; 0: the library's choice. */
 void rondo_impl_set_window(uint32_t window);
-/* What a body takes, as told to Rondo from now on; NULL: not told. */
-void rondo_impl_set_costs(const struct body_spec *spec);
 /* Records the graph as peer_rondo does. The caller destroys it. */
 rondo_subgraph rondo_impl_record(const struct graph *graph, const struct setup *setup);
 
