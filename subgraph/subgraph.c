@@ -57,6 +57,7 @@ static void subgraph_free(struct rd_subgraph *g)
     FREE_POOL(g, whens);
     FREE_POOL(g, syncs);
     FREE_POOL(g, inner);
+    rd_free_array(&rt->alloc, g->sequence, g->nodes.count, sizeof *g->sequence);
     rd_free(&rt->alloc, g->name, g->name ? strlen(g->name) + 1 : 0);
     rd_free(&rt->alloc, g, sizeof *g);
     rd_sub_relaxed(&rt->subgraphs, 1); /* a statistic */
