@@ -16,7 +16,8 @@
 #include "interp/shuffle.h"
 #include "src/base/env.h"
 #include "src/base/error.h"
-#include "src/frame/failure.h"
+#include "src/frame/op.h"
+#include "src/frame/slow.h"
 #include "src/machine/spin.h"
 
 #include <string.h>
@@ -29,8 +30,8 @@ struct ready_queue {
     rd_atomic64 *cell;           /* (position >> shift) + 1 in the upper half, the node below */
     uint32_t mask, shift;
     RD_ALIGNED uint64_t head; /* the lane's own from here on */
-    uint32_t *ready;          /* stack */
-    uint32_t ready_count, length;
+    uint32_t *ready;          /* stack; from its other end, downwards, the nodes that pend */
+    uint32_t ready_count, pend_count, length;
     int shuffled; /* RONDO_SHUFFLE */
     uint64_t random;
 };
@@ -121,22 +122,53 @@ static void finish(struct rd_interpreter *in, struct rd_lane *l, uint32_t node)
     }
 }
 
-static void run_node(struct rd_lane *l, struct rd_frame *f, uint32_t node)
+/* 0: it pends. Else it is over, and what it made ready is known. */
+static int run_node(struct rd_interpreter *in, struct rd_lane *l, struct rd_frame *f, uint32_t node)
 {
     struct rd_track *t = l->track;
     const struct rd_op *e = &t->op[t->plan->op_of_node[node]];
-    uint32_t bit = l->bit_first + (uint32_t)(e - l->op);
-    enum rd_badness bad = rd_badness(t, f);
-    int code;
-    if (RD_UNLIKELY(bad) && (bad == RD_BAD_BEFORE || rd_has_bad_predecessor(t, f, node))) {
-        rd_mark_bad(f, bit);
-        return;
-    }
-    l->self.view.node = &e->node;
-    code = e->fn(&l->self.view, e->arg);
-    if (RD_UNLIKELY(code))
-        rd_frame_fail(l, f, bit, node, code);
+    if (!rd_op_run(l, f, e, l->bit_first + (uint32_t)(e - l->op)))
+        return 0;
+    l->position++;
+    finish(in, l, node);
+    return 1;
 }
+
+/* ---- nodes that pend */
+
+static uint32_t *pending_node(struct ready_queue *q, uint32_t i)
+{
+    return &q->ready[q->length - 1 - i]; /* a node is ready, or pends, or neither: there is room */
+}
+
+static int64_t sooner(int64_t a, int64_t b) { return !a || (b && b < a) ? b : a; }
+
+/* Runs the lane's pending nodes again. Returns how many are over; if none is, l->unmet is that of
+ * one of them, until the time that any of them asks for. `ask`: registers for all. */
+static uint32_t retry(struct rd_interpreter *in, struct rd_lane *l, struct rd_frame *f, int ask)
+{
+    struct ready_queue *q = &in->queue[l->number];
+    uint32_t over = 0;
+    int64_t until = 0;
+    for (uint32_t i = q->pend_count; i-- > 0;) {
+        uint32_t node = *pending_node(q, i);
+        /* Out of the list before what it makes ready needs the room; the last one, looked at
+         * already, takes its place. */
+        *pending_node(q, i) = *pending_node(q, --q->pend_count);
+        if (run_node(in, l, f, node)) {
+            over++;
+            continue;
+        }
+        *pending_node(q, q->pend_count++) = node;
+        until = sooner(until, l->unmet.until_ns);
+        if (ask)
+            rd_unmet_register(&l->unmet);
+    }
+    l->unmet.until_ns = until;
+    return over;
+}
+
+/* ---- waiting */
 
 static enum rd_advance block(struct rd_interpreter *in)
 {
@@ -147,23 +179,58 @@ static enum rd_advance block(struct rd_interpreter *in)
     return RD_BLOCKED;
 }
 
+/* Only one wait can be told: the others are registered for here. A wake between the last look and
+ * the parker's own preparation is missed; it parks with a timeout. */
+static enum rd_advance block_pending(struct rd_interpreter *in, struct rd_lane *l,
+                                     struct rd_frame *f)
+{
+    struct ready_queue *q = &in->queue[l->number];
+    struct rd_unmet cell;
+    uint32_t node;
+    if (retry(in, l, f, 1))
+        return RD_PROGRESSED;
+    rd_fence(); /* orders the bits with the looks; partner: the fence of whoever wakes */
+    if (retry(in, l, f, 0))
+        return RD_PROGRESSED;
+    if (pop(q, &node, &cell)) {
+        q->ready[q->ready_count++] = node;
+        return RD_PROGRESSED;
+    }
+    if (l->position + q->pend_count < l->length) { /* else nothing can come by the queue */
+        cell.until_ns = l->unmet.until_ns;
+        l->unmet = cell;
+    }
+    return block(in);
+}
+
+/* The next node to run: 1; else l->unmet is the queue's. */
+static int next_node(struct ready_queue *q, struct rd_lane *l, uint32_t *node)
+{
+    if (RD_UNLIKELY(q->shuffled))
+        shuffle(q);
+    if (!q->ready_count)
+        return pop(q, node, &l->unmet);
+    *node = q->ready[--q->ready_count];
+    return 1;
+}
+
 enum rd_advance rd_interpret(struct rd_lane *l, struct rd_frame *f, uint32_t polls)
 {
     struct rd_interpreter *in = l->track->interpreter;
     struct ready_queue *q = &in->queue[l->number];
     uint32_t node, budget = OPS_MAX, left = polls;
+    rd_slow_waited(l);
     if (l->number == 0 && in->begun != l->replay + 1) {
         in->begun = l->replay + 1;
         start(in, l);
     }
     while (l->position < l->length) {
-        if (RD_UNLIKELY(q->shuffled))
-            shuffle(q);
-        if (q->ready_count) {
-            node = q->ready[--q->ready_count];
-        } else if (!pop(q, &node, &l->unmet)) {
+        if (!next_node(q, l, &node)) {
+            rd_slow_waited(l);
+            if (q->pend_count && retry(in, l, f, 0))
+                continue;
             if (!left--)
-                return block(in);
+                return q->pend_count ? block_pending(in, l, f) : block(in);
             rd_spin_pause();
             continue;
         }
@@ -172,9 +239,8 @@ enum rd_advance rd_interpret(struct rd_lane *l, struct rd_frame *f, uint32_t pol
             return RD_PROGRESSED;
         }
         left = polls;
-        run_node(l, f, node);
-        l->position++;
-        finish(in, l, node);
+        if (!run_node(in, l, f, node))
+            *pending_node(q, q->pend_count++) = node;
     }
     return RD_DONE;
 }

@@ -8,8 +8,10 @@
  * - No deadlock. All lanes are restrictions of one linear order of the subgraph: of all unexecuted
  * ops the least in (replay, position in that order) waits only for smaller ones.
  * - Frames. A lane starts replay r when frame r's seq says r + 1 (acquire: all the filler wrote).
- * If the boundary before r is serial, it waits for done >= r first. The class of the replay before
- * is kept in the lane, since that frame's slot may have been filled again.
+ * If the boundary before r is serial, it waits until all replays before have ended. The class of
+ * the replay before is kept in the lane, since that frame's slot may have been filled again.
+ * - Pending ops. An op that returned RD_PENDING is come to again, its waits performed again; what
+ * the lane passed before it is published.
  * - Completion. The lanes that count take `left` down with acq_rel, so the last one has seen all of
  * them, and done grows by one replay at a time: every lane that counts for r + 1 has counted for r
  * before. After `done` the exec may be destroyed, but its memory stays until this lane's seat is
@@ -19,8 +21,10 @@
  * it blocks and at the end of the replay. */
 #include "compile/run/lane.h"
 
+#include "compile/run/begin.h"
+#include "compile/run/flow.h"
 #include "compile/run/step.h"
-#include "src/frame/failure.h"
+#include "src/frame/op.h"
 #include "src/machine/spin.h"
 
 RD_NOINLINE int rd_lane_spin(struct rd_lane *l, uint32_t peer, uint64_t need, uint32_t polls)
@@ -54,10 +58,24 @@ static void look_at_waiters(struct rd_lane *l)
 
 RD_NOINLINE enum rd_advance rd_lane_block(struct rd_lane *l, const struct rd_op *e)
 {
+    rd_atomic64 *done = &l->counter->done;
+    uint64_t reached;
     l->position = (uint32_t)(e - l->op);
+    /* All ops before this one are over, those that nobody was known to wait for too. Release: as in
+     * rd_lane_publish. */
+    reached = l->peer[l->number].base + l->position;
+    if (rd_load_relaxed(done) < reached)
+        rd_store_release(done, reached);
     rd_fence(); /* orders this lane's publishes with the look; partner: the parkers' fence */
     look_at_waiters(l);
     return RD_BLOCKED;
+}
+
+/* The lane comes to this op again, and performs its waits again. */
+static enum rd_advance block_before(struct rd_lane *l, const struct rd_op *e)
+{
+    l->wait_at -= e->more;
+    return rd_lane_block(l, e);
 }
 
 void rd_lane_pay(struct rd_lane *l, enum rd_owed owed)
@@ -78,8 +96,7 @@ RD_INLINE enum rd_advance end_replay(struct rd_lane *l, struct rd_frame *f)
     const struct rd_peer *mine = &l->peer[l->number];
     const int all = f->interpreted;
     const uint32_t count = all ? t->lanes : t->sinks;
-    const uint64_t r = l->replay;
-    l->replay = r + 1;
+    l->replay++;
     l->position = 0;
     l->wait_at = 0;
     l->begun = 0;
@@ -88,7 +105,7 @@ RD_INLINE enum rd_advance end_replay(struct rd_lane *l, struct rd_frame *f)
     rd_store_release(&l->counter->done, mine->base + mine->length);
     /* acq_rel: the last lane has seen what all others did in this replay. */
     if ((l->sink || all) && (count == 1 || rd_sub_acq_rel(&f->left, 1) == 1)) {
-        rd_store_release(&t->source->done, r + 1); /* pairs with every look at done */
+        rd_frame_end(t, f);
         l->owed = RD_OWES_END;
     }
     return RD_PROGRESSED;
@@ -96,47 +113,66 @@ RD_INLINE enum rd_advance end_replay(struct rd_lane *l, struct rd_frame *f)
 
 enum rd_advance rd_lane_end(struct rd_lane *l, struct rd_frame *f) { return end_replay(l, f); }
 
+/* The ops of the frame's phase: the same at the same positions, with other waits. The interpreter
+ * does without. */
+static RD_NOINLINE void take_variant(struct rd_lane *l, const struct rd_frame *f)
+{
+    const struct rd_plan *plan = l->track->plan;
+    const struct rd_plan_lane *lane = &plan->lane[l->number];
+    if (f->interpreted || !f->variant) {
+        l->op = l->track->op + lane->first;
+        l->wait = l->track->wait + lane->wait_first;
+    } else {
+        const struct rd_plan_variant *v = &plan->variant[f->variant - 1];
+        l->op = v->op + lane->first;
+        l->wait = v->wait + v->wait_first[l->number];
+    }
+}
+
 /* What has to be true before the first op of a replay; RD_PROGRESSED once it is. */
 static enum rd_advance begin(struct rd_lane *l, struct rd_frame *f)
 {
     struct rd_track *t = l->track;
     const uint64_t r = l->replay;
-    uint64_t class;
     /* No fence before IDLE: nothing was published since the one at the end of the last replay. */
-    if (rd_load_acquire(&f->seq) != r + 1) {
-        l->unmet = (struct rd_unmet){ &f->seq, r + 1, &t->submit_wake, NULL, 0 };
-        return RD_IDLE;
-    }
-    for (uint32_t i = 0; i < f->gate_count; i++) {
-        struct rd_gate *g = &f->gate[i];
-        if (!rd_source_reached(g->source, g->id, g->count)) {
-            l->unmet = (struct rd_unmet){ &g->source->done, g->count, &g->source->wake,
-                                          &g->source->at, 0 };
-            return RD_BLOCKED;
-        }
-    }
+    enum rd_advance state = rd_frame_begin(t, f, r, l->class, &l->unmet);
+    uint64_t class;
+    if (state != RD_PROGRESSED)
+        return state;
     class = rd_frame_class(f);
-    if (t->serial || ((class | l->class) & 1) || class != l->class) {
-        if (rd_load_acquire(&t->source->done) < r) {
-            l->unmet = (struct rd_unmet){ &t->source->done, r, &t->source->wake, NULL, 0 };
-            return RD_BLOCKED;
-        }
-        if (l->number == 0 && r && !t->serial)
-            rd_store_relaxed(&t->boundaries, rd_load_relaxed(&t->boundaries) + 1); /* lane 0's */
-    }
+    if (l->number == 0 && r && !t->serial && (((class | l->class) & 1) || class != l->class))
+        rd_store_relaxed(&t->boundaries, rd_load_relaxed(&t->boundaries) + 1); /* lane 0's */
     l->class = class;
     l->begun = 1;
+    l->self.frame = f;
     l->self.view.base = f->base;
     l->self.view.params = f->params;
     l->self.view.replay = f->replay;
     for (uint32_t p = 0; p < t->lanes; p++)
         l->peer[p].base = (r + t->distance) * l->peer[p].length;
+    if (RD_UNLIKELY(f->special & RD_SPECIAL_VARIANT))
+        take_variant(l, f);
     if (RD_UNLIKELY(rd_load_relaxed(&t->to_wake) != 0)) /* a submit wakes two, each wakes two */
         rd_park_wake_some(&t->to_wake, rd_park_some());
     return RD_PROGRESSED;
 }
 
-/* The fast loop. Leaves it for the slow walk as soon as a failure concerns this replay. */
+/* An op of the fast loop that returned something: it pends, or the slow walk goes on behind it. */
+static RD_NOINLINE enum rd_advance returned(struct rd_lane *l, struct rd_frame *f,
+                                            const struct rd_op *e, int code, uint32_t polls)
+{
+    uint32_t publish;
+    if (!rd_op_returned(l, f, e, l->bit_first + (uint32_t)(e - l->op), code))
+        return block_before(l, e);
+    publish = rd_load_shared(&e->publish);
+    if (publish)
+        rd_lane_publish(l, publish);
+    l->position = (uint32_t)(e - l->op) + 1;
+    return rd_lane_walk(l, f, polls);
+}
+
+/* The fast loop. Leaves it for the slow walk as soon as a failure or a stop concerns this replay.
+ */
 static enum rd_advance run(struct rd_lane *l, struct rd_frame *f, uint32_t polls)
 {
     struct rd_track *const t = l->track;
@@ -159,16 +195,13 @@ static enum rd_advance run(struct rd_lane *l, struct rd_frame *f, uint32_t polls
         self->view.node = &e->node;
         {
             int code = e->fn(&self->view, e->arg);
-            if (RD_UNLIKELY(code)) {
-                rd_frame_fail(l, f, l->bit_first + (uint32_t)(e - l->op), e->node, code);
-                if (e->publish)
-                    rd_lane_publish(l, e);
-                l->position = (uint32_t)(e - l->op) + 1;
-                return rd_lane_walk(l, f, polls);
-            }
+            uint32_t publish;
+            if (RD_UNLIKELY(code))
+                return returned(l, f, e, code, polls);
+            publish = rd_load_shared(&e->publish);
+            if (RD_UNLIKELY(publish))
+                rd_lane_publish(l, publish);
         }
-        if (RD_UNLIKELY(e->publish))
-            rd_lane_publish(l, e);
     }
     if (e == end)
         return end_replay(l, f);
@@ -180,9 +213,13 @@ enum rd_advance rd_lane_advance(struct rd_lane *l, uint32_t polls)
 {
     struct rd_frame *f = rd_track_frame(l->track, l->replay);
     enum rd_advance state;
+    if (RD_UNLIKELY(l->track->flow != NULL))
+        return rd_flow_advance(l, polls);
     if (!l->begun && (state = begin(l, f)) != RD_PROGRESSED)
         return state;
-    if (RD_UNLIKELY(f->interpreted)) {
+    if (RD_UNLIKELY(f->interpreted | f->slow)) {
+        if (!f->interpreted)
+            return rd_lane_walk(l, f, polls);
         state = l->track->interpret(l, f, polls);
         return state == RD_DONE ? rd_lane_end(l, f) : state;
     }

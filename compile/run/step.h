@@ -12,12 +12,12 @@
 int rd_lane_spin(struct rd_lane *l, uint32_t peer, uint64_t need, uint32_t polls);
 /* Wakes who waits for this lane's counter. */
 void rd_lane_wake(struct rd_lane *l);
-/* Saves the position; a fence and a look at the wake word, since publishes did without. Returns
- * BLOCKED. */
+/* Saves the position and publishes it; a fence and a look at the wake word, since publishes did
+ * without. Returns BLOCKED. */
 enum rd_advance rd_lane_block(struct rd_lane *l, const struct rd_op *e);
 /* The end of a replay in this lane, whichever executor drove it. */
 enum rd_advance rd_lane_end(struct rd_lane *l, struct rd_frame *f);
-/* The slow walk: every wait performed, ops with a bad predecessor skipped. */
+/* The slow walk: every wait performed, each op looked at before it is called. */
 enum rd_advance rd_lane_walk(struct rd_lane *l, struct rd_frame *f, uint32_t polls);
 
 /* One wait. A satisfied one touches no shared line. *acquired is set if a counter was read. */
@@ -53,10 +53,11 @@ RD_INLINE int rd_lane_waits(struct rd_lane *l, const struct rd_op *e, uint32_t p
     return 1;
 }
 
-RD_INLINE void rd_lane_publish(struct rd_lane *l, const struct rd_op *e)
+/* `publish`: the op's, loaded once: rondo_event_at sets it in ops that may be running. */
+RD_INLINE void rd_lane_publish(struct rd_lane *l, uint32_t publish)
 {
     struct rd_source *c = l->counter;
-    uint64_t value = l->peer[l->number].base + e->publish;
+    uint64_t value = l->peer[l->number].base + publish;
     /* Release: the op, and all it has seen, before its number; pairs with the acquires of waits. */
     rd_store_release(&c->done, value);
     /* No fence: a waiter that this look misses parks with a timeout; see rd_lane_block,

@@ -1,38 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The slow walk of a lane through a replay that a failure concerns. It performs every wait, so that
- * what order went through a skipped op still holds, skips an op if a recorded predecessor is bad
- * (or if an earlier replay failed: then all), marks it bad, and publishes. A counter never jumps
- * past a wait. */
+/* The slow walk of a lane through a replay that a failure concerns, or whose frame asks for it. It
+ * performs every wait, so that what order went through a skipped op still holds, looks at each op
+ * before it is called (src/frame/op.h: is it to be skipped, timed, checked), and publishes. A
+ * counter never jumps past a wait. */
 #include "compile/run/step.h"
-#include "src/frame/failure.h"
-
-static void step(struct rd_lane *l, struct rd_frame *f, const struct rd_op *e)
-{
-    struct rd_track *t = l->track;
-    enum rd_badness bad = rd_badness(t, f);
-    uint32_t bit = l->bit_first + (uint32_t)(e - l->op);
-    int code;
-    if (bad == RD_BAD_BEFORE || (bad == RD_BAD_HERE && rd_has_bad_predecessor(t, f, e->node))) {
-        rd_mark_bad(f, bit);
-        return;
-    }
-    l->self.view.node = &e->node;
-    code = e->fn(&l->self.view, e->arg);
-    if (code)
-        rd_frame_fail(l, f, bit, e->node, code);
-}
+#include "src/frame/op.h"
+#include "src/frame/slow.h"
 
 RD_NOINLINE enum rd_advance rd_lane_walk(struct rd_lane *l, struct rd_frame *f, uint32_t polls)
 {
     const struct rd_op *e = l->op + l->position, *const end = l->op + l->length;
     const struct rd_op *const stop = end - e > RD_OPS_MAX ? e + RD_OPS_MAX : end;
-    int acquired;
+    rd_slow_waited(l);
     for (; e < stop; e++) {
+        uint32_t publish;
+        int acquired = 0;
         if (e->wait && !rd_lane_waits(l, e, polls, &acquired))
             return rd_lane_block(l, e);
-        step(l, f, e);
-        if (e->publish)
-            rd_lane_publish(l, e);
+        if (acquired)
+            rd_slow_waited(l);
+        if (!rd_op_run(l, f, e, l->bit_first + (uint32_t)(e - l->op))) {
+            l->wait_at -= e->more;
+            return rd_lane_block(l, e);
+        }
+        publish = rd_load_shared(&e->publish);
+        if (publish)
+            rd_lane_publish(l, publish);
     }
     if (e == end)
         return rd_lane_end(l, f);

@@ -33,6 +33,10 @@ typedef _Atomic(uint64_t) rd_atomic64;
     atomic_compare_exchange_strong_explicit((p), (expected), (v), memory_order_acq_rel, \
                                             memory_order_acquire)
 
+/* A relaxed load and store of a plain object that another thread may change meanwhile. */
+#define rd_load_shared(p)     __atomic_load_n((p), __ATOMIC_RELAXED)
+#define rd_store_shared(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
+
 /* A full fence: orders a store before it with a load after it (Dekker). Every use names its
  * partner. Publication never relies on it, so it may be invisible to ThreadSanitizer. */
 static inline void rd_fence(void)

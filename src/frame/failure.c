@@ -1,56 +1,62 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* What running ops do about failures: records them, keeps later ops from running, stops calls. What
+ * is told of all that is src/frame/outcome.c's. */
 #include "src/frame/failure.h"
 
 #include "src/base/error.h"
+#include "src/frame/outcome.h"
 
 #include <stdio.h>
 #include <string.h>
 
+RD_NOINLINE enum rd_badness rd_badness_now(const struct rd_track *t, const struct rd_frame *f,
+                                           uint64_t bad)
+{
+    if (f->stop && f->replay > rd_load_relaxed(f->stop))
+        return RD_BAD_STOPPED;
+    if (bad >> RD_REPLAY_BITS != f->epoch + 1ull)
+        return RD_BAD_NONE;
+    if (t->failures->run_on)
+        return rd_load_relaxed(&f->dirty) ? RD_BAD_HERE : RD_BAD_NONE;
+    bad &= RD_REPLAY_MASK;
+    return bad > f->replay ? RD_BAD_NONE : bad == f->replay ? RD_BAD_HERE : RD_BAD_BEFORE;
+}
+
 int rd_has_bad_predecessor(const struct rd_track *t, const struct rd_frame *f, uint32_t node)
 {
-    const struct rd_plan *plan = t->plan;
-    for (uint32_t i = plan->pred_first[node]; i < plan->pred_first[node + 1]; i++) {
-        uint32_t bit = plan->pred[i];
+    const uint32_t *pred;
+    uint32_t count = rd_plan_preds_of(t->plan, f->variant, node, &pred);
+    for (uint32_t i = 0; i < count; i++)
         /* Relaxed: the predecessor's publish was acquired, directly or along a chain. */
-        if (rd_load_relaxed(&f->bad[bit / 64]) >> bit % 64 & 1)
+        if (rd_load_relaxed(&f->bad[pred[i] / 64]) >> pred[i] % 64 & 1)
             return 1;
-    }
     return 0;
 }
 
-static struct rd_failure *find_kept(struct rd_failures *fs, uint64_t replay)
+static void set_failure(struct rd_failure *k, const struct rd_lane *l, const struct rd_frame *f,
+                        uint32_t node, rondo_status status)
 {
-    uint64_t first = fs->kept_count > RD_KEPT_FAILURES ? fs->kept_count - RD_KEPT_FAILURES : 0;
-    for (uint64_t i = fs->kept_count; i > first; i--)
-        if (fs->kept[(i - 1) % RD_KEPT_FAILURES].replay == replay)
-            return &fs->kept[(i - 1) % RD_KEPT_FAILURES];
-    return NULL;
-}
-
-static void set_failure(struct rd_failure *k, const struct rd_frame *f, uint32_t node,
-                        const char *message)
-{
+    const struct rd_program *p = l->self.program;
     k->replay = f->replay;
+    k->call_end = f->call_end;
     k->epoch = f->epoch;
     k->node = node;
-    snprintf(k->message, sizeof k->message, "%s", message);
+    k->status = status;
+    k->tag = p->tag ? p->tag[node] : 0;
+    snprintf(k->name, sizeof k->name, "%s", rd_program_name(p, node));
+    snprintf(k->message, sizeof k->message, "%s", l->self.message);
 }
 
 /* Of several failures in one replay the node recorded first is told: the same in every mode. */
-static void keep(struct rd_failures *fs, const struct rd_frame *f, uint32_t node,
-                 const char *message)
+static void keep(struct rd_failures *fs, const struct rd_lane *l, const struct rd_frame *f,
+                 uint32_t node, rondo_status status)
 {
-    struct rd_failure *k = find_kept(fs, f->replay);
+    struct rd_failure *k = rd_failures_find(fs, f->replay);
     if (!k)
         k = &fs->kept[fs->kept_count++ % RD_KEPT_FAILURES];
     else if (k->node <= node)
         return;
-    set_failure(k, f, node, message);
-}
-
-static uint64_t epoch_end(const struct rd_failures *fs, uint32_t epoch)
-{
-    return epoch == fs->epoch_now ? UINT64_MAX : fs->epoch_first[(epoch + 1) & fs->epoch_mask];
+    set_failure(k, l, f, node, status);
 }
 
 static void note_epoch(struct rd_failures *fs, const struct rd_frame *f)
@@ -64,10 +70,13 @@ static void note_epoch(struct rd_failures *fs, const struct rd_frame *f)
         return;
     }
     if (last) /* epochs are serial to each other: the last one's least failure is final */
-        before = last->cancelled_before + epoch_end(fs, last->epoch) - last->replay - 1;
+        before = last->cancelled_before + last->end - last->replay - 1;
     last = &fs->epoch[fs->epoch_count++ % RD_KEPT_FAILURES];
     last->epoch = f->epoch;
     last->replay = f->replay;
+    /* An epoch that is over has replays in flight, so its entry is still there. */
+    last->end =
+        f->epoch == fs->epoch_now ? UINT64_MAX : fs->epoch_first[(f->epoch + 1) & fs->epoch_mask];
     last->cancelled_before = before;
 }
 
@@ -82,133 +91,67 @@ static void lower_bad(struct rd_failures *fs, const struct rd_frame *f)
             return;
 }
 
-RD_NOINLINE void rd_frame_fail(struct rd_lane *l, struct rd_frame *f, uint32_t bit, uint32_t node,
-                               int code)
+/* Records what self->message says of the node. */
+static void record(struct rd_lane *l, struct rd_frame *f, uint32_t node, rondo_status status)
 {
     struct rd_failures *fs = l->track->failures;
-    struct rd_self *self = &l->self;
-    if (!self->told)
-        snprintf(self->message, sizeof self->message, "returned %d", code);
-    self->told = 0;
     pthread_mutex_lock(&fs->lock);
-    keep(fs, f, node, self->message);
+    keep(fs, l, f, node, status);
     if (!fs->run_on)
         note_epoch(fs, f);
     if (f->epoch == fs->epoch_now && (!fs->has_first || f->replay < fs->first.replay ||
                                       (f->replay == fs->first.replay && node < fs->first.node))) {
         fs->has_first = 1;
-        set_failure(&fs->first, f, node, self->message);
+        set_failure(&fs->first, l, f, node, status);
     }
     pthread_mutex_unlock(&fs->lock);
+}
+
+/* Of a team some ranks were skipped, so the others are: their node is bad. The lane that skipped
+ * tells why, but may not have done so yet; whoever runs after this op must see that something is
+ * bad. Of a replay that does not take place nothing is. */
+static void called_off(struct rd_lane *l, struct rd_frame *f, uint32_t bit)
+{
     rd_mark_bad(f, bit);
-    lower_bad(fs, f);
+    if (rd_badness(l->track, f) == RD_BAD_NONE)
+        lower_bad(l->track->failures, f);
 }
 
-rondo_status rd_failures_init(struct rd_failures *fs, struct rd_allocator *a, uint32_t epoch_room)
+RD_NOINLINE void rd_frame_fail(struct rd_lane *l, struct rd_frame *f, uint32_t bit, uint32_t node,
+                               int code)
 {
-    fs->epoch_first = rd_zalloc_array(a, epoch_room, sizeof *fs->epoch_first);
-    if (!fs->epoch_first)
-        return rd_error(RONDO_ERR_MEMORY, "exec: no memory for %u epochs", epoch_room);
-    fs->epoch_mask = epoch_room - 1;
-    pthread_mutex_init(&fs->lock, NULL);
-    return RONDO_OK;
-}
-
-void rd_failures_end(struct rd_failures *fs, struct rd_allocator *a)
-{
-    if (!fs->epoch_first)
+    struct rd_self *self = &l->self;
+    if (code == RD_CALLED_OFF && rd_may_pend(self->program, node)) {
+        called_off(l, f, bit);
         return;
-    pthread_mutex_destroy(&fs->lock);
-    rd_free_array(a, fs->epoch_first, fs->epoch_mask + 1ull, sizeof *fs->epoch_first);
-}
-
-void rd_failures_new_epoch(struct rd_failures *fs, uint64_t first_replay)
-{
-    fs->epoch_now++;
-    fs->epoch_first[fs->epoch_now & fs->epoch_mask] = first_replay;
-    fs->has_first = 0;
-}
-
-/* The latest epoch that failed before `replay`, among those kept. */
-static const struct rd_epoch_failure *epoch_before(const struct rd_failures *fs, uint64_t replay)
-{
-    uint64_t first = fs->epoch_count > RD_KEPT_FAILURES ? fs->epoch_count - RD_KEPT_FAILURES : 0;
-    for (uint64_t i = fs->epoch_count; i > first; i--) {
-        const struct rd_epoch_failure *e = &fs->epoch[(i - 1) % RD_KEPT_FAILURES];
-        if (e->replay < replay)
-            return e;
     }
-    return NULL;
+    if (!self->told)
+        snprintf(self->message, sizeof self->message, "returned %d", code);
+    self->told = 0;
+    record(l, f, node, RONDO_ERR_FAILED);
+    rd_mark_bad(f, bit);
+    lower_bad(l->track->failures, f);
 }
 
-uint64_t rd_failures_cancelled_before(const struct rd_failures *fs, uint64_t replay)
+RD_NOINLINE void rd_frame_late(struct rd_lane *l, struct rd_frame *f, uint32_t bit, uint32_t node)
 {
-    const struct rd_epoch_failure *e = epoch_before(fs, replay);
-    uint64_t end;
-    if (!e)
-        return 0;
-    end = epoch_end(fs, e->epoch);
-    return e->cancelled_before + (replay < end ? replay : end) - e->replay - 1;
+    snprintf(l->self.message, sizeof l->self.message,
+             "had not begun at the replay's deadline, %lld ns", (long long)f->deadline_ns);
+    record(l, f, node, RONDO_ERR_DEADLINE);
+    rd_mark_bad(f, bit);
+    lower_bad(l->track->failures, f);
 }
 
-static void tell(const struct rd_program *p, const struct rd_failure *k, rondo_result *result)
+RD_NOINLINE void rd_frame_stop(const struct rd_track *t, struct rd_frame *f, uint32_t lag)
 {
-    result->tag = p->tag ? p->tag[k->node] : 0;
-    snprintf(result->node, sizeof result->node, "%s", rd_program_name(p, k->node));
-    snprintf(result->message, sizeof result->message, "%s", k->message);
-}
-
-static void tell_cancelled(struct rd_failures *fs, const struct rd_program *p, uint64_t by,
-                           rondo_result *result)
-{
-    const struct rd_failure *k = find_kept(fs, by);
-    result->status = RONDO_ERR_CANCELLED;
-    if (k)
-        tell(p, k, result);
-    snprintf(result->message, sizeof result->message, "cancelled: replay %llu failed%s%.120s",
-             (unsigned long long)by, k ? ": " : "", k ? k->message : "");
-}
-
-rondo_status rd_failures_result(struct rd_failures *fs, const struct rd_program *p, uint64_t replay,
-                                uint64_t latest, rondo_result *result)
-{
-    const struct rd_epoch_failure *e;
-    const struct rd_failure *k;
-    rondo_status status = RONDO_OK;
-    memset(result, 0, sizeof *result);
-    result->replay = replay;
-    pthread_mutex_lock(&fs->lock);
-    k = find_kept(fs, replay);
-    e = epoch_before(fs, replay);
-    result->replays_run = replay + 1 - rd_failures_cancelled_before(fs, replay + 1);
-    if (k) {
-        result->status = RONDO_ERR_FAILED;
-        tell(p, k, result);
-    } else if (e && replay < epoch_end(fs, e->epoch)) {
-        tell_cancelled(fs, p, e->replay, result);
-    } else if (latest - replay >= RD_KEPT_SUCCESSES) {
-        status = rd_error(RONDO_ERR_STALE,
-                          "exec '%s': the result of replay %llu is no longer kept, "
-                          "%llu ended since",
-                          p->exec_name, (unsigned long long)replay,
-                          (unsigned long long)(latest - replay));
+    uint64_t last = f->replay + lag, none = 0;
+    uint64_t first = last + 1 < f->call_end ? last + 1 : f->call_end;
+    rd_failures_note_stop(t->failures, first, f->call_end);
+    if (f->stop) {
+        uint64_t now = rd_load_relaxed(f->stop);
+        /* Relaxed: published with the op. */
+        while (now > last && !rd_cas_relaxed(f->stop, &now, last))
+            ;
     }
-    pthread_mutex_unlock(&fs->lock);
-    return status;
-}
-
-rondo_status rd_failures_first(struct rd_failures *fs, const struct rd_program *p, uint64_t latest,
-                               rondo_result *result)
-{
-    memset(result, 0, sizeof *result);
-    pthread_mutex_lock(&fs->lock);
-    result->replay = latest;
-    if (fs->has_first) {
-        result->status = RONDO_ERR_FAILED;
-        result->replay = fs->first.replay;
-        tell(p, &fs->first, result);
-    }
-    result->replays_run = result->replay + 1 - rd_failures_cancelled_before(fs, result->replay + 1);
-    pthread_mutex_unlock(&fs->lock);
-    return result->status;
+    rd_cas_relaxed(&t->failures->bad, &none, RD_BAD_STOP);
 }

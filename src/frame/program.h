@@ -25,7 +25,7 @@ struct rd_program {
     uint32_t pend_count;
     uint32_t *stop_lag; /* by node: 1 + stop_lag of a RONDO_MAY_STOP node; 0: it may not stop. NULL:
                            none may */
-    uint32_t nodes; /* those added by rd_subgraph_expand included */
+    uint32_t nodes;     /* those added by rd_subgraph_expand included */
     struct rd_stats *stats; /* the exec's; NULL: none are kept */
     char *exec_name;
     rondo_shape *shapes; /* by slot */

@@ -35,7 +35,10 @@ struct rd_runtime {
     struct rd_cleaner *cleaner;
     struct rd_trace *trace; /* src/trace */
     rd_atomic32 tracing;    /* a trace runs: frames filled from now on are RD_SLOW_TIMED */
-    rd_atomic64 refs;       /* the handle, and one per live object */
+    /* Whose turn it is to be the one team that runs (src/frame/team.c): tickets given out, the one
+     * served, who waits for its turn. */
+    rd_atomic64 gang_tickets, gang_turn, gang_wake;
+    rd_atomic64 refs; /* the handle, and one per live object */
     /* statistics */
     rd_atomic64 execs, subgraphs, buffers, frames, sources, held;
 };
