@@ -278,6 +278,7 @@ rondo_status rd_cleaner_start(struct rd_runtime *rt, const uint32_t *cpu, uint32
     pthread_mutex_init(&c->lock, NULL);
     rt->cleaner = c;
     sigfillset(&all);
+    sigdelset(&all, SIGSEGV); /* a fault that is blocked ends the process, handler or not */
     pthread_sigmask(SIG_SETMASK, &all, &old);
     error = pthread_create(&c->thread, NULL, cleaner_main, c);
     pthread_sigmask(SIG_SETMASK, &old, NULL);

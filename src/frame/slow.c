@@ -66,6 +66,8 @@ static int timed(struct rd_lane *l, struct rd_frame *f, const struct rd_op *e)
         return code;
     }
     l->noted_ns = end = rd_os.now_ns();
+    if (first)
+        *first = 0;
     if (RD_UNLIKELY(code == RD_CALLED_OFF) || l->self.skipped)
         return code;
     if (p->stats)

@@ -2,12 +2,14 @@
 /* Buffers as counted objects, and what makes a shape complete. */
 #include "src/machine/buffer.h"
 
+#include "src/base/env.h"
 #include "src/base/error.h"
 #include "src/base/id.h"
 #include "src/base/rcu.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Sizes stay below this, so that offsets fit a ptrdiff_t and sums of two do not overflow. */
 static const size_t size_limit = (size_t)PTRDIFF_MAX / 2;
@@ -79,13 +81,23 @@ rondo_status rd_shape_complete(const char *who, const rondo_shape *shape, rondo_
     return RONDO_OK;
 }
 
+/* Under RONDO_CHECK a buffer has its pages to itself, so that they can be protected. */
+static size_t owned_align(size_t *bytes)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    if (!rd_env_text(RD_ENV_RONDO_CHECK) || *bytes > SIZE_MAX - page)
+        return 64;
+    *bytes = (*bytes + page - 1) / page * page;
+    return page;
+}
+
 rondo_status rd_buffer_create(struct rd_runtime *rt, const rondo_buffer_desc *desc,
                               struct rd_buffer **buffer)
 {
     const char *name = desc->name ? desc->name : "buffer";
     struct rd_buffer *b;
     rondo_shape shape;
-    size_t bytes;
+    size_t bytes, align = 64;
     char who[96];
     rondo_status status;
     snprintf(who, sizeof who, "buffer '%.80s'", name);
@@ -101,7 +113,10 @@ rondo_status rd_buffer_create(struct rd_runtime *rt, const rondo_buffer_desc *de
     b->name = rd_strdup(&rt->alloc, name);
     if (!b->name)
         goto free_buffer;
-    b->base = desc->host ? desc->host : rd_zalloc(&rt->alloc, bytes, 64);
+    b->owned_bytes = bytes;
+    if (!desc->host)
+        align = owned_align(&b->owned_bytes);
+    b->base = desc->host ? desc->host : rd_zalloc(&rt->alloc, b->owned_bytes, align);
     if (!b->base)
         goto free_name;
     b->rt = rt;
@@ -143,7 +158,7 @@ void rd_buffer_unref(struct rd_buffer *b)
     if (rd_sub_acq_rel(&b->refs, 1) != 1)
         return;
     if (b->owned)
-        rd_free(&rt->alloc, b->base, b->bytes);
+        rd_free(&rt->alloc, b->base, b->owned_bytes);
     rd_free(&rt->alloc, b->name, strlen(b->name) + 1);
     rd_free(&rt->alloc, b, sizeof *b);
     rd_sub_relaxed(&rt->buffers, 1); /* a statistic */

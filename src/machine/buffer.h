@@ -16,7 +16,8 @@ struct rd_buffer {
     rondo_shape shape; /* complete: absent extents 1, pitches filled in */
     char *base;        /* element (0,0,0) */
     size_t bytes;      /* from base to the end of the last element */
-    int owned;         /* allocated by the runtime */
+    int owned;         /* allocated by the runtime, owned_bytes of them */
+    size_t owned_bytes;
 };
 
 /* Completes a shape: absent extents become 1, pitches of 0 dense. INVALID with a message that

@@ -77,6 +77,7 @@ rondo_status rd_thread_create(struct rd_thread *t)
     sigset_t all, old;
     int error;
     sigfillset(&all);
+    sigdelset(&all, SIGSEGV); /* a fault that is blocked ends the process, handler or not */
     pthread_sigmask(SIG_SETMASK, &all, &old);
     error = pthread_create(&t->id, NULL, thread_main, t);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
