@@ -3,6 +3,7 @@
 #include "src/machine/runtime.h"
 
 #include "src/api/desc.h"
+#include "src/api/loop.h"
 #include "src/base/id.h"
 #include "src/cleaner/cleaner.h"
 #include "src/event/counter.h"
@@ -10,6 +11,7 @@
 #include "src/machine/worker.h"
 
 #include <malloc.h>
+#include <rondo/loop.h>
 
 const char *rondo_error_message(void) { return rd_error_text(); }
 
@@ -43,6 +45,7 @@ static rondo_status destroy_counter(uint64_t id)
 {
     return rondo_counter_destroy((rondo_counter){ id });
 }
+static rondo_status destroy_loop(uint64_t id) { return rondo_loop_destroy((rondo_loop){ id }); }
 
 static struct rd_runtime *runtime_of(uint64_t id, enum rd_id_type type)
 {
@@ -54,6 +57,7 @@ static struct rd_runtime *runtime_of(uint64_t id, enum rd_id_type type)
         rt = type == RD_ID_EXEC       ? ((struct rd_exec *)object)->rt
              : type == RD_ID_SUBGRAPH ? ((struct rd_subgraph *)object)->rt
              : type == RD_ID_COUNTER  ? ((struct rd_counter_object *)object)->rt
+             : type == RD_ID_LOOP     ? rd_loop_runtime(object)
                                       : ((struct rd_buffer *)object)->rt;
     rd_rcu_read_unlock();
     return rt;
@@ -73,16 +77,17 @@ static uint32_t destroy_all(struct rd_runtime *rt, enum rd_id_type type,
 
 /* What was not destroyed before the close. */
 struct left {
-    uint32_t execs, subgraphs, buffers, counters;
+    uint32_t loops, execs, subgraphs, buffers, counters;
 };
 
 static void report_left(struct rd_runtime *rt, const struct left *l)
 {
 #ifdef RD_DEBUG
-    if (l->execs + l->subgraphs + l->buffers + l->counters)
+    if (l->loops + l->execs + l->subgraphs + l->buffers + l->counters)
         rd_log(&rt->log, RONDO_LOG_WARNING,
-               "runtime closed with %u execs, %u subgraphs, %u buffers and %u counters left",
-               l->execs, l->subgraphs, l->buffers, l->counters);
+               "runtime closed with %u loops, %u execs, %u subgraphs, %u buffers and %u counters "
+               "left",
+               l->loops, l->execs, l->subgraphs, l->buffers, l->counters);
 #else
     (void)rt;
     (void)l;
@@ -100,6 +105,7 @@ rondo_status rondo_runtime_close(rondo_runtime runtime)
     rt = rd_id_retire(runtime.id, RD_ID_RUNTIME);
     if (!rt)
         return rd_id_error(runtime.id, RD_ID_RUNTIME);
+    l.loops = destroy_all(rt, RD_ID_LOOP, destroy_loop); /* with what they own */
     l.execs = destroy_all(rt, RD_ID_EXEC, destroy_exec);
     l.subgraphs = destroy_all(rt, RD_ID_SUBGRAPH, destroy_subgraph);
     l.buffers = destroy_all(rt, RD_ID_BUFFER, destroy_buffer);
