@@ -8,6 +8,9 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -83,4 +86,38 @@ int child_read(char *const argv[], char *text, unsigned bytes)
     text[length] = 0;
     close(output);
     return child_wait(child);
+}
+
+/* ---- strace */
+
+/* The sum at the end of strace's table: share, seconds, microseconds per call, calls; -1: none. */
+static double total_calls(const char *path)
+{
+    char line[256];
+    double calls = -1, count;
+    FILE *file = fopen(path, "r");
+    while (file && fgets(line, sizeof line, file))
+        if (strstr(line, "total") && sscanf(line, "%*f %*f %*f %lf", &count) == 1)
+            calls = count;
+    if (file)
+        fclose(file);
+    return calls;
+}
+
+double child_system_calls(const char *const arguments[])
+{
+    enum { MOST = 32 };
+    char path[] = "/tmp/rondo-bench-XXXXXX", text[4096];
+    char *argv[MOST] = { "strace", "-f", "-c", "-o", path, (char *)child_self() };
+    unsigned count = 6;
+    int file = mkstemp(path);
+    if (file < 0)
+        return -1;
+    close(file);
+    while (*arguments && count + 1 < MOST)
+        argv[count++] = (char *)*arguments++;
+    int code = child_read(argv, text, sizeof text);
+    double calls = code == 0 ? total_calls(path) : -1;
+    unlink(path);
+    return calls;
 }

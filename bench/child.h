@@ -15,5 +15,8 @@ pid_t child_start(char *const argv[], int *output, int quiet);
 int child_wait(pid_t child);
 /* Starts, reads all it says on standard output into `text` (cut to fit) and waits. */
 int child_read(char *const argv[], char *text, unsigned bytes);
+/* How many system calls this program makes, its threads included, when it is run with these
+ * arguments; counted by strace. -1: strace cannot run, or the program failed. */
+double child_system_calls(const char *const arguments[]);
 
 #endif

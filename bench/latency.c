@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `rondo-bench latency`: one small replay and the wait for it; the same at a steady period; two
- * threads that replay one exec. */
+/* `rondo-bench latency`: one small replay and the wait for it; two threads that replay one exec; at
+ * a steady period, which bench/period.c measures. */
 #include "bench/contest.h"
 #include "bench/machine.h"
 #include "bench/measures.h"
 #include "bench/options.h"
+#include "bench/period.h"
 #include "bench/rondo_impl.h"
 #include "bench/support.h"
 
@@ -48,49 +49,6 @@ static void replay_and_wait(const struct options *o)
     }
     table_write(t, o->format, stdout);
     table_free(t);
-}
-
-/* ---- one replay each period */
-
-static void at_period(const struct options *o)
-{
-    uint64_t replays = o->replays ? o->replays : 10000;
-    struct graph *g = graph_make(GRAPH_CHAIN, 1, 10, 1);
-    struct setup setup = { .body = body_empty, .workers = 1 };
-    const struct peer *const who[] = { &peer_loop, &peer_rondo };
-    struct samples ns[2] = { { 0 }, { 0 } };
-    void *built[2];
-    struct table *t = table_make("impl,period_ns,replays,p50_ns,p99_ns,p99.99_ns,max_ns,"
-                                 "voluntary_switches");
-    peer_must_check(&peer_rondo, g, &setup);
-    for (unsigned i = 0; i < 2; i++)
-        built[i] = who[i]->build(g, &setup);
-    for (unsigned i = 0; i < 2; i++) {
-        who[i]->run(built[i], 1000);
-        long slept = timing_use_now().voluntary;
-        double due = timing_ns();
-        for (uint64_t r = 0; r < replays; r++) {
-            for (due += o->period_ns; timing_ns() < due;)
-                bench_pause();
-            samples_add(&ns[i], who[i]->run(built[i], 1));
-        }
-        slept = timing_use_now().voluntary - slept;
-        table_cell(t, "%s", who[i]->name);
-        table_cell(t, "%.0f", o->period_ns);
-        table_cell(t, "%llu", (unsigned long long)replays);
-        table_cell(t, "%.0f", samples_median(&ns[i]));
-        table_cell(t, "%.0f", samples_quantile(&ns[i], 0.99));
-        table_cell(t, "%.0f", samples_quantile(&ns[i], 0.9999));
-        table_cell(t, "%.0f", samples_max(&ns[i]));
-        table_cell(t, "%ld", slept);
-    }
-    table_write(t, o->format, stdout);
-    table_free(t);
-    for (unsigned i = 0; i < 2; i++) {
-        who[i]->free(built[i]);
-        samples_clear(&ns[i]);
-    }
-    graph_free(g);
 }
 
 /* ---- two submitters */
@@ -177,7 +135,7 @@ static void with_submitters(const struct options *o)
 int command_latency(const struct options *o)
 {
     if (o->period_ns > 0)
-        at_period(o);
+        return period_print(o);
     else if (o->submitters)
         with_submitters(o);
     else

@@ -17,9 +17,9 @@ static const struct command commands[] = {
       "\n15 rounds, rondo",
       command_overhead },
     { "latency", "What one replay and the wait for it cost, of 1, 10 and 100 empty nodes",
-      "period submitters replays rounds format",
-      "all three beside calling the functions in a loop; --period: one replay of 10 nodes in "
-      "each;\n"
+      "period workers strace impl submitters replays rounds format",
+      "all three beside calling the functions in a loop; --period: a replay of half the period on "
+      "two\nprocessors at each, 10000 times, rondo and handwritten; "
       "--submitters 2: how many replays two threads get through on one exec of two lanes",
       command_latency },
     { "instantiate", "What recording and instantiating cost, beside a flow graph's first build",
@@ -39,6 +39,8 @@ static const struct command commands[] = {
       command_auto },
     { "handover", "What a dependence between two CPUs costs, and how steady that is",
       "rounds format", "200 measurements of 1 ms", command_handover },
+    { "trace", "What tracing costs: before any trace, while one runs, and after it",
+      "rounds format", "a chain of 1000 on one lane, 25 rounds", command_trace },
     { "limit", "What programs written by hand for the graph cost, for each number of pauses",
       "graph width steps order body rounds format",
       "stencil, widths 2 and 8, 1000 steps, both orders", command_limit },

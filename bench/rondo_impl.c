@@ -33,10 +33,26 @@ void rondo_must(rondo_status status, const char *what)
                   rondo_error_message());
 }
 
-rondo_runtime rondo_impl_runtime(unsigned workers)
+rondo_runtime rondo_impl_open(rondo_runtime_options options, unsigned workers)
 {
     char cpus[4096];
     int length = 0;
+    rondo_runtime runtime;
+    for (unsigned i = 0; i < workers; i++) {
+        length += snprintf(cpus + length, sizeof cpus - (size_t)length, "%s%d", i ? "," : "",
+                           machine_cpu(i));
+        if (length + 16 > (int)sizeof cpus)
+            bench_die(BENCH_EXIT_FAILED, "%u workers are too many", workers);
+    }
+    options.cpus = options.cpus ? options.cpus : cpus;
+    machine_unpin(); /* the runtime may use only CPUs that this thread may */
+    rondo_must(rondo_runtime_open(&options, &runtime), "opening a runtime");
+    machine_pin(0);
+    return runtime;
+}
+
+rondo_runtime rondo_impl_runtime(unsigned workers)
+{
     /* Workers that outnumber the CPUs never spin, those of another runtime in this process
      * included: so one lane is a lane of the two workers' runtime. */
     workers = workers < WORKERS_MIN ? WORKERS_MIN : workers;
@@ -45,16 +61,8 @@ rondo_runtime rondo_impl_runtime(unsigned workers)
             return opened[i].runtime;
     if (opened_count == RUNTIMES_MAX)
         bench_die(BENCH_EXIT_FAILED, "too many numbers of workers");
-    for (unsigned i = 0; i < workers; i++) {
-        length += snprintf(cpus + length, sizeof cpus - (size_t)length, "%s%d", i ? "," : "",
-                           machine_cpu(i));
-        if (length + 16 > (int)sizeof cpus)
-            bench_die(BENCH_EXIT_FAILED, "%u workers are too many", workers);
-    }
-    rondo_runtime_options options = { .cpus = cpus };
-    machine_unpin(); /* the runtime may use only CPUs that this thread may */
-    rondo_must(rondo_runtime_open(&options, &opened[opened_count].runtime), "opening a runtime");
-    machine_pin(0);
+    opened[opened_count].runtime =
+        rondo_impl_open((rondo_runtime_options){ .cpus = NULL }, workers);
     opened[opened_count].workers = workers;
     return opened[opened_count++].runtime;
 }
@@ -92,9 +100,9 @@ static void record_nodes(const struct graph *g, const struct setup *setup, rondo
                    "recording a carried edge");
 }
 
-rondo_subgraph rondo_impl_record(const struct graph *g, const struct setup *setup)
+rondo_subgraph rondo_impl_record(rondo_runtime runtime, const struct graph *g,
+                                 const struct setup *setup)
 {
-    rondo_runtime runtime = rondo_impl_runtime(setup->workers);
     rondo_subgraph subgraph;
     rondo_subgraph_desc desc = { .name = graph_kind_name(g->kind), .flags = RONDO_EDGES_EXPLICIT };
     uint32_t most = 0;
@@ -111,7 +119,7 @@ rondo_subgraph rondo_impl_record(const struct graph *g, const struct setup *setu
     return subgraph;
 }
 
-static void *build(const struct graph *g, const struct setup *setup)
+void *rondo_impl_build(rondo_runtime runtime, const struct graph *g, const struct setup *setup)
 {
     struct built *b = bench_alloc(1, sizeof *b);
     static const uint32_t schedule[] = { RONDO_STATIC, RONDO_DATAFLOW, RONDO_SCHEDULE_AUTO };
@@ -125,17 +133,22 @@ static void *build(const struct graph *g, const struct setup *setup)
                                                    : RONDO_CONCURRENT,
         .window = window,
     };
-    b->runtime = rondo_impl_runtime(setup->workers);
+    b->runtime = runtime;
     b->serial = setup->order == ORDER_SERIAL;
     b->each = setup->each;
     double start = timing_ns();
-    rondo_subgraph subgraph = rondo_impl_record(g, setup);
+    rondo_subgraph subgraph = rondo_impl_record(runtime, g, setup);
     double recorded = timing_ns();
     rondo_must(rondo_instantiate(subgraph, &options, &b->exec), "instantiating");
     b->record_ns = recorded - start;
     b->instantiate_ns = timing_ns() - recorded;
     rondo_must(rondo_subgraph_destroy(subgraph), "destroying a subgraph");
     return b;
+}
+
+static void *build(const struct graph *g, const struct setup *setup)
+{
+    return rondo_impl_build(rondo_impl_runtime(setup->workers), g, setup);
 }
 
 static const char *refusal(const struct graph *graph, const struct setup *setup)

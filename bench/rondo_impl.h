@@ -16,7 +16,12 @@ rondo_runtime rondo_impl_runtime(unsigned workers);
 rondo_exec rondo_impl_exec(void *built);
 /* How many replays may be in flight; 0: the library's choice. */
 void rondo_impl_set_window(uint32_t window);
-/* Records the graph as peer_rondo does. The caller destroys it. */
-rondo_subgraph rondo_impl_record(const struct graph *graph, const struct setup *setup);
+/* A runtime of the caller's own; `options` may leave out the CPUs: the first `workers`. */
+rondo_runtime rondo_impl_open(rondo_runtime_options options, unsigned workers);
+/* As peer_rondo does, in a runtime given. What is recorded the caller destroys; what is built goes
+ * back through peer_rondo.free. */
+rondo_subgraph rondo_impl_record(rondo_runtime runtime, const struct graph *graph,
+                                 const struct setup *setup);
+void *rondo_impl_build(rondo_runtime runtime, const struct graph *graph, const struct setup *setup);
 
 #endif

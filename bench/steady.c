@@ -12,10 +12,7 @@
 #include "bench/timing.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { WARM_UP = 20000 };
 
@@ -51,41 +48,16 @@ struct steady steady_measure(const struct graph *graph, const struct setup *setu
 
 /* ---- system calls */
 
-/* The sum at the end of strace's table: share, seconds, microseconds per call, calls; -1: none. */
-static double total_calls(const char *path)
-{
-    char line[256];
-    double calls = -1, count;
-    FILE *file = fopen(path, "r");
-    while (file && fgets(line, sizeof line, file))
-        if (strstr(line, "total") && sscanf(line, "%*f %*f %*f %lf", &count) == 1)
-            calls = count;
-    if (file)
-        fclose(file);
-    return calls;
-}
-
 static double traced_calls(int two_lanes, uint64_t replays)
 {
-    char path[] = "/tmp/rondo-bench-XXXXXX", number[24], text[4096];
-    int file = mkstemp(path);
-    if (file < 0)
-        return -1;
-    close(file);
+    char number[24];
     snprintf(number, sizeof number, "%llu", (unsigned long long)replays);
-    char *chain[] = { "strace", "-f",        "-c",    "-o",      path, (char *)child_self(),
-                      "steady", "--graph",   "chain", "--steps", "10", "--workers",
-                      "1",      "--replays", number,  NULL };
-    char *stencil[] = {
-        "strace", "-f",        "-c",      "-o",      path,        (char *)child_self(),
-        "steady", "--graph",   "stencil", "--width", "2",         "--steps",
-        "10",     "--workers", "2",       "--order", "pipelined", "--replays",
-        number,   NULL
-    };
-    int code = child_read(two_lanes ? stencil : chain, text, sizeof text);
-    double calls = code == 0 ? total_calls(path) : -1;
-    unlink(path);
-    return calls;
+    const char *const chain[] = { "steady",    "--graph", "chain",     "--steps", "10",
+                                  "--workers", "1",       "--replays", number,    NULL };
+    const char *const stencil[] = { "steady",    "--graph",   "stencil",   "--width", "2",
+                                    "--steps",   "10",        "--workers", "2",       "--order",
+                                    "pipelined", "--replays", number,      NULL };
+    return child_system_calls(two_lanes ? stencil : chain);
 }
 
 double steady_system_calls(int two_lanes, uint64_t replays)
