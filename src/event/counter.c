@@ -18,13 +18,12 @@ rondo_status rd_counter_new(struct rd_runtime *rt, uint64_t initial,
         rd_alloc(&rt->alloc, sizeof *c, _Alignof(struct rd_counter_object));
     if (!c)
         goto no_counter;
-    c->source = rd_source_new();
+    c->source = rd_runtime_source(rt);
     if (!c->source)
         goto free_counter;
     c->rt = rt;
     rd_store_relaxed(&c->refs, 1); /* not shared yet */
     rd_store_release(&c->source->done, initial);
-    rd_add_relaxed(&rt->sources, 1); /* a statistic */
     *counter = c;
     return RONDO_OK;
 free_counter:
@@ -54,9 +53,8 @@ void rd_counter_unref(struct rd_counter_object *c)
     /* acq_rel: every holder's raise is before the retirement. */
     if (rd_sub_acq_rel(&c->refs, 1) != 1)
         return;
-    rd_source_retire(c->source);
+    rd_runtime_source_end(rt, c->source);
     rd_free(&rt->alloc, c, sizeof *c);
-    rd_sub_relaxed(&rt->sources, 1); /* a statistic */
     rd_runtime_unref(rt);
 }
 
