@@ -23,15 +23,19 @@ enum {
     HANDS = 400
 };
 enum { TOUCHES = 1, ALL = 2 }; /* of node kinds: has accesses; a fence; else aloof */
+/* What else recordings have, beside the flags of a subgraph's description. */
+enum { COMMUTING = 0x100, CONDITIONS = 0x200, OWN_SLOTS = 0x400 };
 
 struct slot_model {
     rondo_slot handle;
     rondo_shape shape; /* complete */
-    int buffers[3], count, first, stride, bound, alias;
+    int buffers[3], count, first, stride, alias;
+    int bound; /* or temporary: another in each replay */
+    int token, temporary, written;
 };
 
 struct node_model {
-    int kind, call, accesses;
+    int kind, call, accesses, every, phase;
     rondo_access access[ACCESSES];
     int slot[ACCESSES];
 };
@@ -42,7 +46,7 @@ struct model {
     rondo_buffer buffer[BUFFERS];
     rondo_shape buffer_shape[BUFFERS];
     size_t offset[BUFFERS]; /* in the arena */
-    int buffers, slots, nodes, hands, any_bound, any_alias, edges_explicit;
+    int buffers, slots, nodes, hands, any_bound, any_alias, edges_explicit, has;
     struct slot_model slot[SLOTS];
     struct node_model node[NODES];
     struct rd_hand_edge hand[HANDS];
@@ -124,14 +128,28 @@ static void add_slot(struct random *r, struct model *m, int aliases)
     s->alias = m->slots;
     s->stride = 1;
     s->count = 1;
-    if (pick == 0) {
+    if (pick >= 5 && m->has & OWN_SLOTS) {
+        s->bound = pick == 5;
+        s->temporary = s->bound;
+        s->token = !s->bound;
+        s->shape = random_shape(r);
+        if (s->token)
+            s->shape = (rondo_shape){ 1, { s->shape.extent[0], s->shape.extent[1] }, { 0, 0 } };
+        complete(&s->shape);
+        d.shape = s->shape;
+        d.flags = s->bound ? RONDO_TEMPORARY : 0;
+        if (s->token)
+            d.shape = (rondo_shape){ 0, { s->shape.extent[0], s->shape.extent[1] }, { 0, 0 } };
+        aliases = 0;
+    } else if (pick == 0) {
         s->bound = 1;
         d.shape = s->shape = random_shape(r);
         m->any_bound = 1;
     } else {
         s->count = pick < 4 ? 1 + (int)random_below(r, 3) : 1;
         for (i = 0; i < s->count; i++) {
-            s->buffers[i] = m->slots && pick < 3 && m->slot[0].count > i && !m->slot[0].bound
+            s->buffers[i] = m->slots && pick < 3 && m->slot[0].count > i && !m->slot[0].bound &&
+                                    !m->slot[0].token
                                 ? m->slot[0].buffers[i]
                                 : (int)random_below(r, (uint32_t)m->buffers);
             ring[i] = m->buffer[s->buffers[i]];
@@ -160,9 +178,11 @@ static void add_slot(struct random *r, struct model *m, int aliases)
     }
     if (aliases && m->slots && random_below(r, 3) == 0) {
         i = (int)random_below(r, (uint32_t)m->slots);
-        d.alias_of = m->slot[i].handle;
-        s->alias = m->slot[i].alias;
-        m->any_alias = 1;
+        if (!(m->has & OWN_SLOTS) || (!m->slot[i].bound && !m->slot[i].token)) {
+            d.alias_of = m->slot[i].handle;
+            s->alias = m->slot[i].alias;
+            m->any_alias = 1;
+        }
     }
     s->handle = rondo_subgraph_slot(m->handle, &d);
     cr_assert(s->handle.id, "%s", rondo_error_message());
@@ -190,31 +210,64 @@ static rondo_access random_access(struct random *r, const struct slot_model *s)
     return a;
 }
 
+/* The same access as one before, or any; some commute. */
+static rondo_access next_access(struct random *r, const struct model *m, struct node_model *n)
+{
+    const struct node_model *other = &m->node[random_below(r, (uint32_t)m->nodes + 1)];
+    rondo_access a;
+    uint32_t i;
+    if (m->has & COMMUTING && other != n && other->accesses && random_below(r, 2)) {
+        i = random_below(r, (uint32_t)other->accesses);
+        n->slot[n->accesses] = other->slot[i];
+        a = other->access[i];
+    } else {
+        n->slot[n->accesses] = (int)random_below(r, (uint32_t)m->slots);
+        a = random_access(r, &m->slot[n->slot[n->accesses]]);
+    }
+    if (m->has & COMMUTING && random_below(r, 2))
+        a.mode = RONDO_COMMUTE;
+    if (m->slot[n->slot[n->accesses]].temporary && !m->slot[n->slot[n->accesses]].written)
+        a.mode = RONDO_WRITE;
+    return a;
+}
+
 static void add_node(struct random *r, struct model *m, int fences)
 {
     struct node_model *n = &m->node[m->nodes];
     uint32_t pick = random_below(r, 12);
+    rondo_task_desc d = { .fn = nothing };
     rondo_node node;
+    int i;
     memset(n, 0, sizeof *n);
+    n->every = 1;
+    if (m->has & CONDITIONS && random_below(r, 2)) {
+        d.when.every = 1 + random_below(r, 3);
+        d.when.phase = random_below(r, d.when.every);
+        n->every = (int)d.when.every;
+        n->phase = (int)d.when.phase;
+    }
     if (pick < 2 && fences) {
         n->kind = ALL;
         n->call = pick == 0;
+        if (n->call)
+            n->every = 1;
         node = n->call ? rondo_record_call(m->handle, "call", no_call, NULL)
-                       : rondo_record_task(m->handle, &(rondo_task_desc){ .fn = nothing });
+                       : rondo_record_task(m->handle, &d);
     } else if (pick == 2) {
-        node = rondo_record_task(m->handle,
-                                 &(rondo_task_desc){ .fn = nothing, .flags = RONDO_NO_ACCESS });
+        d.flags = RONDO_NO_ACCESS;
+        node = rondo_record_task(m->handle, &d);
     } else {
         n->kind = TOUCHES;
-        for (n->accesses = 0; n->accesses < 1 + (int)random_below(r, ACCESSES); n->accesses++) {
-            n->slot[n->accesses] = (int)random_below(r, (uint32_t)m->slots);
-            n->access[n->accesses] = random_access(r, &m->slot[n->slot[n->accesses]]);
-        }
-        node = rondo_record_task(m->handle,
-                                 &(rondo_task_desc){ .fn = nothing,
-                                                     .accesses = n->access,
-                                                     .access_count = (uint32_t)n->accesses });
+        for (n->accesses = 0; n->accesses < 1 + (int)random_below(r, ACCESSES); n->accesses++)
+            n->access[n->accesses] = next_access(r, m, n);
+        d.accesses = n->access;
+        d.access_count = (uint32_t)n->accesses;
+        node = rondo_record_task(m->handle, &d);
     }
+    if (n->every == 1)
+        n->phase = 0;
+    for (i = 0; i < n->accesses; i++)
+        m->slot[n->slot[i]].written |= n->access[i].mode != RONDO_READ;
     cr_assert(node.id, "%s", rondo_error_message());
     m->nodes++;
 }
@@ -243,7 +296,9 @@ static void make(uint64_t seed, uint32_t flags, struct model *m)
     int slots, nodes, fences = random_below(&r, 2) == 0, aliases = random_below(&r, 4) == 0;
     rondo_status status;
     memset(m, 0, sizeof *m);
-    m->edges_explicit = flags & RONDO_EDGES_EXPLICIT;
+    m->has = (int)flags & ~RONDO_EDGES_EXPLICIT;
+    flags &= RONDO_EDGES_EXPLICIT;
+    m->edges_explicit = (int)flags;
     cr_assert_eq(rondo_subgraph_create(rt, &(rondo_subgraph_desc){ .flags = flags }, &m->handle),
                  RONDO_OK);
     m->g = rd_subgraph_get(m->handle, &status);
@@ -296,7 +351,7 @@ static void bytes_of(const struct model *m, const struct node_model *n, int i, i
 {
     const struct slot_model *s = &m->slot[n->slot[i]];
     int buffer = s->buffers[(s->first + replay * s->stride) % s->count];
-    size_t base = s->bound ? 0 : m->offset[buffer];
+    size_t base = s->bound || s->token ? 0 : m->offset[buffer];
     int64_t at[3];
     memset(bytes, 0, ARENA);
     for (at[2] = 0; at[2] < s->shape.extent[2]; at[2]++)
@@ -311,18 +366,21 @@ static void bytes_of(const struct model *m, const struct node_model *n, int i, i
 
 static uint8_t touched[TIMES][ACCESSES][ARENA];
 
-static int accesses_conflict(const struct model *m, int t, int i, int u, int k)
+/* With `commute` only whether they exclude each other without an order. */
+static int accesses_conflict(const struct model *m, int t, int i, int u, int k, int commute)
 {
     const struct node_model *a = &m->node[t % m->nodes], *b = &m->node[u % m->nodes];
     const struct slot_model *s = &m->slot[a->slot[i]], *v = &m->slot[b->slot[k]];
     int same_replay = t / m->nodes == u / m->nodes, byte;
-    if (!((a->access[i].mode | b->access[k].mode) & RONDO_WRITE))
+    int both = same_replay && a->access[i].mode == RONDO_COMMUTE &&
+               b->access[k].mode == RONDO_COMMUTE && (s == v || s->alias != v->alias);
+    if (both != commute || !((a->access[i].mode | b->access[k].mode) & RONDO_WRITE))
         return 0;
     if ((s->bound || v->bound) && !same_replay)
         return 0;
     if (s != v && s->alias == v->alias)
         return 1;
-    if (s->bound != v->bound || (s->bound && s != v))
+    if (s->bound != v->bound || s->token != v->token || ((s->bound || s->token) && s != v))
         return 0;
     for (byte = 0; byte < ARENA; byte++)
         if (touched[t][i][byte] && touched[u][k][byte])
@@ -330,17 +388,38 @@ static int accesses_conflict(const struct model *m, int t, int i, int u, int k)
     return 0;
 }
 
+static int runs(const struct model *m, int t)
+{
+    const struct node_model *n = &m->node[t % m->nodes];
+    return t / m->nodes % n->every == n->phase;
+}
+
+static int excludes(const struct model *m, int t, int u)
+{
+    const struct node_model *a = &m->node[t % m->nodes], *b = &m->node[u % m->nodes];
+    int i, k;
+    if (!runs(m, t) || !runs(m, u) || t == u)
+        return 0;
+    for (i = 0; i < a->accesses; i++)
+        for (k = 0; k < b->accesses; k++)
+            if (accesses_conflict(m, t, i, u, k, 1))
+                return 1;
+    return 0;
+}
+
 static int conflict(const struct model *m, int t, int u)
 {
     const struct node_model *a = &m->node[t % m->nodes], *b = &m->node[u % m->nodes];
     int i, k;
+    if (!runs(m, t) || !runs(m, u))
+        return 0;
     if (a->call || b->call)
         return 1;
     if (!m->edges_explicit && (a->kind == ALL || b->kind == ALL))
         return a->kind && b->kind;
     for (i = 0; i < a->accesses; i++)
         for (k = 0; k < b->accesses; k++)
-            if (accesses_conflict(m, t, i, u, k))
+            if (accesses_conflict(m, t, i, u, k, 0))
                 return 1;
     return 0;
 }

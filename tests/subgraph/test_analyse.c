@@ -6,69 +6,169 @@
 /* How often the buffers' meetings recur: all rings have 1 to 3 buffers. */
 enum { PHASES = 6 };
 
-static void compare(const struct model *m, int carried, uint64_t seed)
+/* The edges into a replay. */
+static void edges_into(const struct rd_graph *g, int replay, const uint32_t **first,
+                       const struct rd_edge **pred)
+{
+    *first = g->first;
+    *pred = g->pred;
+    if (g->phases > 1) {
+        const struct rd_variant *v = &g->variant[g->variant_of_phase[(uint32_t)replay % g->phases]];
+        *first = v->first;
+        *pred = v->pred;
+    }
+}
+
+static void relate_found(const struct model *m, const struct rd_graph *graph,
+                         struct relation *found)
+{
+    int times = REPLAYS * m->nodes, t, u, v;
+    uint32_t i;
+    memset(found, 0, sizeof *found);
+    for (u = 0; u < times; u++) {
+        const uint32_t *first;
+        const struct rd_edge *pred;
+        v = u % m->nodes;
+        edges_into(graph, u / m->nodes, &first, &pred);
+        for (i = first[v]; i < first[v + 1]; i++) {
+            t = (u / m->nodes - pred[i].distance) * m->nodes + (int)pred[i].from;
+            if (t >= 0)
+                relate(found, t, u);
+        }
+    }
+}
+
+/* What excludes each other is in some order, and counts as expected in that order; `order`: by
+ * pairs of nodes of the last replays, which one it is. */
+static void take_orders(const struct model *m, const struct relation *closed, uint64_t seed,
+                        struct relation *expected, int8_t order[PHASES][NODES][NODES])
+{
+    int replay, a, b, nodes = m->nodes;
+    for (replay = 0; replay < REPLAYS; replay++)
+        for (a = 0; a < nodes; a++)
+            for (b = 0; b < nodes; b++) {
+                int t = replay * nodes + a, u = replay * nodes + b;
+                if (!excludes(m, t, u))
+                    continue;
+                cr_assert_neq(related(closed, t, u), related(closed, u, t),
+                              "seed %llu: nodes %d and %d commute in replay %d: %d",
+                              (unsigned long long)seed, a, b, replay, related(closed, t, u));
+                if (related(closed, t, u))
+                    relate(expected, t, u);
+                order[replay % PHASES][a][b] = (int8_t)(1 + related(closed, t, u));
+            }
+}
+
+/* The union of all phases has the edges of each; a node that does not run has those by hand only.
+ */
+static void check_variants(const struct model *m, const struct rd_graph *g, int carried,
+                           uint64_t seed)
+{
+    uint32_t v, i, k, phase, h;
+    for (phase = 0; g->phases > 1 && phase < g->phases; phase++)
+        for (v = 0; v < g->nodes; v++) {
+            const uint32_t *first;
+            const struct rd_edge *pred;
+            edges_into(g, (int)phase, &first, &pred);
+            for (i = first[v]; i < first[v + 1]; i++) {
+                int there = 0, hand = 0;
+                for (k = g->first[v]; k < g->first[v + 1]; k++)
+                    there |=
+                        g->pred[k].from == pred[i].from && g->pred[k].distance == pred[i].distance;
+                for (h = 0; h < (uint32_t)m->hands; h++)
+                    hand |= m->hand[h].from == pred[i].from && m->hand[h].to == v &&
+                            m->hand[h].distance == pred[i].distance &&
+                            (carried || !pred[i].distance);
+                cr_assert(there, "seed %llu", (unsigned long long)seed);
+                cr_assert(hand || runs(m, (int)(phase * g->nodes + v)), "seed %llu: node %u",
+                          (unsigned long long)seed, v);
+            }
+        }
+}
+
+/* Each edge found follows from what is expected, in some replay of the steady state. */
+static void check_edges(const struct model *m, const struct rd_graph *graph,
+                        const struct relation *closed, int carried, uint64_t seed)
+{
+    int u, phase;
+    uint32_t i;
+    for (u = 0; u < m->nodes; u++)
+        for (i = graph->first[u]; i < graph->first[u + 1]; i++) {
+            const struct rd_edge *e = &graph->pred[i];
+            int implied = 0;
+            for (phase = 0; phase < PHASES; phase++) {
+                int replay = REPLAYS - 1 - phase;
+                implied |= related(closed, (replay - e->distance) * m->nodes + (int)e->from,
+                                   replay * m->nodes + u);
+            }
+            cr_assert(implied, "seed %llu, carried %d: false edge %u -> %d, distance %u",
+                      (unsigned long long)seed, carried, e->from, u, e->distance);
+        }
+}
+
+static void compare(const struct model *m, int carried, uint64_t seed,
+                    int8_t order[PHASES][NODES][NODES])
 {
     static struct relation expected, found, closed;
-    int times = REPLAYS * m->nodes, t, u, w, phase;
+    int times = REPLAYS * m->nodes, u, w;
     struct rd_graph graph;
-    uint32_t i;
     rondo_status status = rd_subgraph_analyse(m->g, carried, &graph);
     cr_assert_eq(status, RONDO_OK, "seed %llu: %s", (unsigned long long)seed,
                  rondo_error_message());
     find_conflicts(m, carried, &expected);
     add_hand_edges(m, carried, &expected);
+    relate_found(m, &graph, &found);
+    close_relation(&found, times);
+    take_orders(m, &found, seed, &expected, order);
     closed = expected;
     close_relation(&closed, times);
-    memset(&found, 0, sizeof found);
-    for (u = 0; u < times; u++)
-        for (i = graph.first[u % m->nodes]; i < graph.first[u % m->nodes + 1]; i++) {
-            const struct rd_edge *e = &graph.pred[i];
-            t = (u / m->nodes - e->distance) * m->nodes + (int)e->from;
-            if (t >= 0)
-                relate(&found, t, u);
-        }
-    /* Each edge found follows from what is expected, in some replay of the steady state. */
-    for (u = 0; u < m->nodes; u++)
-        for (i = graph.first[u]; i < graph.first[u + 1]; i++) {
-            int implied = 0;
-            for (phase = 0; phase < PHASES; phase++) {
-                int replay = REPLAYS - 1 - phase;
-                implied |= related(
-                    &closed, (replay - graph.pred[i].distance) * m->nodes + (int)graph.pred[i].from,
-                    replay * m->nodes + u);
-            }
-            cr_assert(implied, "seed %llu, carried %d: false edge %u -> %d, distance %u",
-                      (unsigned long long)seed, carried, graph.pred[i].from, u,
-                      graph.pred[i].distance);
-        }
-    close_relation(&found, times);
-    for (u = 0; u < times; u++)
+    check_edges(m, &graph, &closed, carried, seed);
+    check_variants(m, &graph, carried, seed);
+    for (u = 0; u < times; u++) {
+        cr_assert(!related(&found, u, u), "seed %llu: a circle", (unsigned long long)seed);
         for (w = 0; w < WORDS; w++)
             cr_assert_eq(expected.row[u][w] & ~found.row[u][w], 0,
                          "seed %llu, carried %d: node %d of replay %d lacks an edge",
                          (unsigned long long)seed, carried, u % m->nodes, u / m->nodes);
+    }
     rd_graph_free(&m->g->rt->alloc, &graph);
 }
 
-Test(analyse, edges_are_the_conflicts)
+static void compare_many(uint32_t has, uint64_t seeds)
 {
     static struct model m;
+    static int8_t order[2][PHASES][NODES][NODES];
     uint64_t seed;
     cr_assert_eq(rondo_runtime_open(NULL, &rt), RONDO_OK);
-    for (seed = 1; seed <= 3000; seed++) {
+    for (seed = 1; seed <= seeds; seed++) {
         struct random r = { ~seed };
         int hands = random_below(&r, 3) ? 0 : (int)random_below(&r, HAND + 1);
-        make(seed, 0, &m);
+        make(seed, has, &m);
         for (; hands; hands--)
             add_hand(&r, &m);
-        compare(&m, 0, seed);
+        memset(order, 0, sizeof order);
+        compare(&m, 0, seed, order[0]);
         /* With both, a boundary is serial, and what passes through a bound slot is not carried. */
-        if (!m.any_alias || !m.any_bound)
-            compare(&m, 1, seed);
+        if (!m.any_alias || !m.any_bound) {
+            compare(&m, 1, seed, order[1]);
+            cr_assert_eq(memcmp(order[0], order[1], sizeof order[0]), 0,
+                         "seed %llu: what commutes is in another order in pipelined replays",
+                         (unsigned long long)seed);
+        }
         end(&m);
     }
     cr_assert_eq(rondo_runtime_close(rt), RONDO_OK);
 }
+
+Test(analyse, edges_are_the_conflicts) { compare_many(0, 3000); }
+
+Test(analyse, temporaries_and_tokens) { compare_many(OWN_SLOTS, 800); }
+
+Test(analyse, conditions) { compare_many(CONDITIONS, 1500); }
+
+Test(analyse, commuting) { compare_many(COMMUTING, 2000); }
+
+Test(analyse, all_of_it) { compare_many(COMMUTING | CONDITIONS | OWN_SLOTS, 2000); }
 
 /* Rings of 5, 7 and 3 buffers meet in 105 ways: then slots are ordered whatever they meet, and
  * every boundary is serial. */
