@@ -38,7 +38,7 @@ void rd_exec_count_all(struct rd_exec *x, rondo_exec_counts *c)
     c->plan_bytes = plan->bytes + (n + 1) * sizeof *p->node + n * sizeof *p->name +
                     (p->tag ? n * sizeof *p->tag : 0);
     c->argument_bytes =
-        x->args_bytes + x->patched_bytes + p->place_count * (sizeof *p->places + sizeof *p->views);
+        x->args_bytes + x->work_bytes + p->place_count * (sizeof *p->places + sizeof *p->views);
     c->makespan_ns = plan->makespan_ns;
     c->serial_boundaries = serial_boundaries(x);
 }

@@ -44,7 +44,10 @@ struct rd_sticky {
     size_t bytes;     /* of the whole allocation */
 };
 
-struct rd_exec_patch;
+/* Of a node: that of rank 0, and of that one the number of ranks. */
+struct rd_rank_of {
+    uint32_t main, ranks;
+};
 struct rd_tuner;
 struct rd_worker;
 
@@ -92,10 +95,11 @@ struct rd_exec {
     uint64_t *fixed_range; /* begin and end of each slot's buffers, slot after slot */
     char *args;            /* argument bytes in op order, shared by the tracks */
     size_t args_bytes;
-    char *patched; /* nodes with patched arguments, once per track */
-    size_t patched_bytes;
-    struct rd_exec_patch *patch;
-    size_t patch_count;
+    char *work; /* arguments of nodes that are more than a plain function, once per track */
+    size_t work_bytes;
+    struct rd_rank_of *rank_of;          /* by node; NULL: no team has more than one rank */
+    struct rd_counter_object **counters; /* referenced; of wait and signal nodes, or NULL */
+    size_t counter_count;
     struct rd_holder **holder;
     size_t holder_count;
     struct rd_group *groups; /* of rondo_record_for handles */

@@ -3,7 +3,7 @@
  * first core their functions and arguments. */
 #include "src/exec/exec.h"
 
-#include "src/exec/patch.h"
+#include "src/exec/lower_node.h"
 
 #include <string.h>
 
@@ -229,55 +229,36 @@ static void lower_plain(struct rd_exec *x, const struct rd_subgraph *g, const st
     *at += n->arg_bytes;
 }
 
-static void lower_patched(struct rd_exec *x, const struct rd_subgraph *g, const struct rd_node *n,
-                          struct rd_op *op, size_t *at, size_t *patch)
-{
-    struct rd_patched *p = (struct rd_patched *)(void *)(x->patched + *at);
-    op->fn = rd_patched_run;
-    op->arg = p;
-    p->fn = n->fn;
-    p->patch = &x->patch[*patch];
-    p->count = n->patch_count;
-    memcpy((char *)p + RD_PATCHED_HEAD, g->args.item + n->arg, n->arg_bytes);
-    *at += RD_PATCHED_HEAD + align64(n->arg_bytes);
-    for (uint32_t i = 0; i < n->patch_count; i++) {
-        const struct rd_patch *from = &g->patches.item[n->patch + i];
-        x->patch[(*patch)++] =
-            (struct rd_exec_patch){ g->params.item[from->param].offset + from->from, from->to,
-                                    from->bytes };
-    }
-}
-
-/* Argument bytes lie in the order in which lanes come to them. Patched ones are per track. */
+/* Argument bytes lie in the order in which lanes come to them. What more than a plain function is
+ * given is per track. */
 rondo_status rd_exec_lower_ops(struct rd_exec *x, struct rd_subgraph *e, struct rd_core *c)
 {
     struct rd_allocator *a = &x->rt->alloc;
     const struct rd_plan *plan = c->plan;
-    size_t patched = 0, at, patch, patched_at = 0;
+    size_t work = 0, at, work_at = 0, bytes;
     for (size_t i = 0; i < e->nodes.count; i++) {
         const struct rd_node *n = &e->nodes.item[plan->op[i].node];
-        if (n->patch_count)
-            patched += RD_PATCHED_HEAD + align64(n->arg_bytes);
-        else if (n->arg_bytes)
+        bytes = rd_node_work_bytes(x, e, plan->op[i].node);
+        work += bytes;
+        if (!bytes && n->arg_bytes)
             x->args_bytes = arg_at(x->args_bytes, n->arg_bytes) + n->arg_bytes;
-        x->patch_count += n->patch_count;
     }
-    x->patched_bytes = patched * x->tracks;
+    x->work_bytes = work * x->tracks;
     x->args = rd_alloc(a, x->args_bytes, 64);
-    x->patched = rd_alloc(a, x->patched_bytes, 64);
-    x->patch = rd_alloc_array(a, x->patch_count, sizeof *x->patch);
-    if (!x->args || !x->patched || !x->patch)
+    x->work = rd_alloc(a, x->work_bytes, 64);
+    if (!x->args || !x->work)
         return rd_error(RONDO_ERR_MEMORY, "exec '%s': no memory for the arguments of %zu nodes",
                         e->name, e->nodes.count);
     for (uint32_t k = 0; k < x->tracks; k++) {
-        at = patch = 0; /* the shared parts are written once per track, the same each time */
+        at = 0; /* the shared parts are written once per track, the same each time */
         for (size_t i = 0; i < e->nodes.count; i++) {
             struct rd_op *op = &c->track[k].op[i];
-            const struct rd_node *n = &e->nodes.item[op->node];
-            if (n->patch_count)
-                lower_patched(x, e, n, op, &patched_at, &patch);
+            bytes = rd_node_work_bytes(x, e, op->node);
+            if (bytes)
+                rd_node_work_fill(x, e, op, x->work + work_at);
             else
-                lower_plain(x, e, n, op, &at);
+                lower_plain(x, e, &e->nodes.item[op->node], op, &at);
+            work_at += bytes;
         }
     }
     rd_core_copy_variants(c);
@@ -312,7 +293,7 @@ rondo_status rd_exec_lower(struct rd_exec *x, struct rd_subgraph *e)
     if (copy_program(x, e) && copy_holders(x, e) && copy_groups(x, e) && copy_slots(x, e) &&
         copy_params(x, e) &&
         (!x->temporary_slots || x->order != RONDO_SERIAL || make_temporaries(x)))
-        return RONDO_OK;
+        return rd_exec_lower_traits(x, e);
     return rd_error(RONDO_ERR_MEMORY, "exec '%s': no memory for %zu nodes", e->name,
                     e->nodes.count);
 }
@@ -327,8 +308,8 @@ void rd_exec_unlower(struct rd_exec *x)
         rd_sticky_free(&sticky->garbage);
     free_temporaries(x);
     rd_free(a, x->args, x->args_bytes);
-    rd_free(a, x->patched, x->patched_bytes);
-    rd_free_array(a, x->patch, x->patch_count, sizeof *x->patch);
+    rd_free(a, x->work, x->work_bytes);
+    rd_exec_unlower_traits(x);
     rd_free_array(a, x->param, x->params, sizeof *x->param);
     for (uint32_t s = 0; s < x->slots; s++) {
         for (uint32_t i = 0; i < x->slot[s].count; i++)
