@@ -394,7 +394,7 @@ static int runs(const struct model *m, int t)
     return t / m->nodes % n->every == n->phase;
 }
 
-static int excludes(const struct model *m, int t, int u)
+static inline int excludes(const struct model *m, int t, int u)
 {
     const struct node_model *a = &m->node[t % m->nodes], *b = &m->node[u % m->nodes];
     int i, k;
