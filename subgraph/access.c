@@ -67,8 +67,8 @@ static int known_mode(uint32_t mode)
            mode == RONDO_COMMUTE || mode == RONDO_REDUCE;
 }
 
-rondo_status rd_check_reduction(const struct rd_subgraph *g, const char *who,
-                                const struct rd_slot *slot, uint32_t type, uint32_t op)
+rondo_status rd_check_reduction(const char *who, const struct rd_slot *slot, uint32_t type,
+                                uint32_t op)
 {
     static const uint8_t bytes[] = { 0, 8, 4, 8, 4 }; /* by type */
     if (type < RONDO_F64 || type > RONDO_I32)
@@ -76,14 +76,10 @@ rondo_status rd_check_reduction(const struct rd_subgraph *g, const char *who,
     if (op < RONDO_SUM || op > RONDO_MAX)
         return rd_error(RONDO_ERR_INVALID, "%s: op is %u", who, op);
     if (slot->kind == RD_SLOT_TOKEN)
-        return rd_error(RONDO_ERR_INVALID,
-                        "%s: slot '%.100s' is a token: there is nothing to "
-                        "combine",
-                        who, rd_subgraph_text(g, slot->name));
+        return rd_error(RONDO_ERR_INVALID, "%s: a token, with nothing to combine", who);
     if (slot->shape.elem_bytes % bytes[type])
-        return rd_error(RONDO_ERR_INVALID,
-                        "%s: elements of slot '%.100s' have %zu bytes, type %u has %u", who,
-                        rd_subgraph_text(g, slot->name), slot->shape.elem_bytes, type, bytes[type]);
+        return rd_error(RONDO_ERR_INVALID, "%s: an element has %zu bytes, type %u has %u", who,
+                        slot->shape.elem_bytes, type, bytes[type]);
     return RONDO_OK;
 }
 
@@ -93,8 +89,9 @@ static rondo_status check_reduce(const struct exact *e)
     if (e->in->flags & RONDO_WRAP)
         return refuse(e, "RONDO_REDUCE with RONDO_WRAP: a share is one box");
     name_field(e, field, sizeof field);
-    snprintf(who, sizeof who, "node '%.100s': %s", rd_subgraph_text(e->g, e->site->name), field);
-    return rd_check_reduction(e->g, who, e->slot, e->in->type, e->in->op);
+    snprintf(who, sizeof who, "node '%.100s': %s to slot '%.100s'",
+             rd_subgraph_text(e->g, e->site->name), field, rd_subgraph_text(e->g, e->slot->name));
+    return rd_check_reduction(who, e->slot, e->in->type, e->in->op);
 }
 
 static rondo_status check_fields(struct exact *e, const rondo_region *chunk)

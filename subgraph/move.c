@@ -274,7 +274,7 @@ static rondo_status check_reduction(const struct rd_subgraph *g, enum rd_node_ki
     if (kind != RD_NODE_ALLREDUCE)
         return RONDO_OK;
     snprintf(who, sizeof who, "node '%.100s'", text);
-    return rd_check_reduction(g, who, &g->slots.item[g->accesses.item[n->access].slot], d->type,
+    return rd_check_reduction(who, &g->slots.item[g->accesses.item[n->access].slot], d->type,
                               d->op);
 }
 

@@ -67,8 +67,8 @@ rondo_status rd_extra_add(struct rd_subgraph *g, const struct rd_extra *e, uint3
 
 /* What RONDO_REDUCE and rondo_record_allreduce combine: RONDO_OK if `type` and `op` are known and
  * an element of the slot is made of values of that type. `who` names node and field. */
-rondo_status rd_check_reduction(const struct rd_subgraph *g, const char *who,
-                                const struct rd_slot *slot, uint32_t type, uint32_t op);
+rondo_status rd_check_reduction(const char *who, const struct rd_slot *slot, uint32_t type,
+                                uint32_t op);
 
 /* slot.c: gives a token its address range. */
 rondo_status rd_token_place(struct rd_subgraph *g, const char *who, struct rd_slot *slot);

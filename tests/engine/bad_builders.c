@@ -259,7 +259,7 @@ static const struct bad_case builders[] = {
         "slot 'bad': its shape spans 128 bytes, buffer 'narrow' has 120"),
     ROW("a parameter of no bytes", param_of_no_bytes, "parameter 'bad': bytes is 0"),
     ROW("a parameter of too many bytes", param_huge,
-        "parameter 'bad': 4294967296 bytes behind the 32 of the others are too many"),
+        "parameter 'bad': 4294967296 bytes behind the 48 of the others are too many"),
 };
 const struct bad_table bad_builders = { "builder", BAD_BUILDER, builders,
                                         sizeof builders / sizeof *builders };

@@ -63,6 +63,44 @@ static void make_places(struct bad *b)
     b->n = rondo_subgraph_param(b->g, "n", 8, initial);
     b->q = rondo_subgraph_param(b->g, "q", 12, initial);
     b->must = rondo_subgraph_param(b->g, "must", 4, NULL);
+    b->event = rondo_subgraph_param(b->g, "event", sizeof(rondo_event), initial);
+}
+
+/* Slots of Rondo's own memory, and of none. */
+static void make_own(rondo_subgraph g, rondo_slot *token, rondo_slot *temporary, rondo_slot *zeroed)
+{
+    rondo_slot_desc d = { .name = "token", .shape = { 0, { 16 }, { 0 } } };
+    *token = rondo_subgraph_slot(g, &d);
+    d = (rondo_slot_desc){ .name = "temporary",
+                           .shape = { 8, { 16 }, { 0 } },
+                           .flags = RONDO_TEMPORARY };
+    *temporary = rondo_subgraph_slot(g, &d);
+    d.name = "zeroed";
+    d.flags |= RONDO_ZEROED;
+    *zeroed = rondo_subgraph_slot(g, &d);
+}
+
+static int make_inner(struct bad *b)
+{
+    rondo_access touched[3];
+    rondo_slot temporary;
+    rondo_task_desc d = { .name = "in", .fn = nothing, .accesses = touched, .access_count = 3 };
+    if (rondo_subgraph_create(b->rt, &(rondo_subgraph_desc){ .name = "inner" }, &b->inner))
+        return 1;
+    b->inner_v = rondo_subgraph_slot(b->inner, &(rondo_slot_desc){ .name = "v", .buffer = b->v });
+    make_own(b->inner, &b->inner_token, &temporary, &b->inner_zeroed);
+    touched[0] = rondo_read_write(b->inner_v, rondo_span(8, 8));
+    touched[1] = rondo_write(b->inner_token, rondo_whole());
+    touched[2] = rondo_read_write(b->inner_zeroed, rondo_whole());
+    return !rondo_record_task(b->inner, &d).id;
+}
+
+static int make_counters(struct bad *b)
+{
+    return rondo_counter_create(b->rt, 0, &b->counter) ||
+           rondo_counter_create(b->other_rt, 0, &b->foreign_counter) ||
+           rondo_counter_create(b->rt, 0, &b->gone_counter) ||
+           rondo_counter_destroy(b->gone_counter) != RONDO_OK;
 }
 
 /* Six nodes: one task, a loop of four and a task on what is bound. */
@@ -108,6 +146,7 @@ int bad_make(struct bad *b)
         rondo_subgraph_create(b->rt, &(rondo_subgraph_desc){ .name = "step" }, &b->g))
         return 1;
     make_places(b);
+    make_own(b->g, &b->token, &b->temporary, &b->zeroed);
     b->argument = 5;
     b->access = rondo_read_write(b->u_slot, rondo_box(8, 0, 4, 4));
     b->task = (rondo_task_desc){ .name = "bad",
@@ -116,7 +155,8 @@ int bad_make(struct bad *b)
                                  .arg_bytes = 8,
                                  .accesses = &b->access,
                                  .access_count = 1 };
-    return make_nodes(b) || make_other(b) || rondo_instantiate(b->g, NULL, &b->exec) != RONDO_OK;
+    return make_nodes(b) || make_other(b) || make_inner(b) || make_counters(b) ||
+           rondo_instantiate(b->g, NULL, &b->exec) != RONDO_OK;
 }
 
 void bad_end(struct bad *b)
@@ -126,6 +166,9 @@ void bad_end(struct bad *b)
     (void)rondo_exec_destroy(b->exec);
     (void)rondo_subgraph_destroy(b->g);
     (void)rondo_subgraph_destroy(b->other);
+    (void)rondo_subgraph_destroy(b->inner);
+    (void)rondo_counter_destroy(b->counter);
+    (void)rondo_counter_destroy(b->foreign_counter);
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         (void)rondo_buffer_destroy(buffers[i]);
 }

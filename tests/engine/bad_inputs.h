@@ -13,6 +13,11 @@ struct bad {
     rondo_slot u_slot, v_slot, bytes_slot, ring_slot, in_slot, out_slot, other_slot;
     rondo_param p, n, q, must, other_param; /* 8, 8, 12 and 4 bytes; `must` has no initial value */
     rondo_node base, loop, other_node;
+    rondo_slot token, temporary, zeroed; /* of g; 16 elements, of 8 bytes if of any */
+    rondo_param event;                   /* 16 bytes */
+    rondo_counter counter, foreign_counter, gone_counter;
+    rondo_subgraph inner; /* one node on each of three slots */
+    rondo_slot inner_v, inner_token, inner_zeroed;
     rondo_exec exec;
     uint64_t u_bytes[4][128];
     uint64_t argument;
@@ -41,7 +46,7 @@ struct bad_table {
     size_t count;
 };
 extern const struct bad_table bad_tasks, bad_accesses, bad_builders, bad_machine, bad_execs,
-    bad_replays;
+    bad_replays, bad_traits, bad_syncs, bad_nested, bad_counters;
 
 enum { BAD_NODES = 6 };
 /* Everything but the runtimes; 0, or the message is in rondo_error_message(). */

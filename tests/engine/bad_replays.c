@@ -69,7 +69,7 @@ REPLAY(bound_to_foreign, binding[1].buffer = b->foreign)
 REPLAY(bound_to_other_shape, binding[1].buffer = b->narrow)
 REPLAY(events_missing, a.after = NULL)
 REPLAY(event_of_nowhere, after[1] = ((rondo_event){ 0x77, 3 }))
-REPLAY(unknown_flag, a.flags = 2)
+REPLAY(unknown_flag, a.flags = 4)
 REPLAY(count_too_large, a.count = UINT64_MAX)
 REPLAY(stride_overflows, (a.count = 1000, values[1].stride_bytes = SIZE_MAX / 2))
 
@@ -204,7 +204,7 @@ static const struct bad_case replays[] = {
         "exec 'step': after[1]: {0x77, 3} is no event of this process"),
     ROW("too many events", events_too_many,
         "exec 'step': after_count is 65, at most 64 are possible"),
-    ROW("an unknown flag", unknown_flag, "exec 'step': flags 0x2: unknown bits"),
+    ROW("an unknown flag", unknown_flag, "exec 'step': flags 0x4: unknown bits"),
     ROW("too large a count", count_too_large,
         "exec 'step': count 18446744073709551615 is too large"),
     ROW("a stride that overflows", stride_overflows,

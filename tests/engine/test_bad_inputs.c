@@ -113,8 +113,10 @@ static uint32_t run_table(struct bad *b, const struct bad_table *table, int *wro
 
 Test(engine_bad_inputs, every_one_is_refused_by_name, .timeout = 300)
 {
-    static const struct bad_table *const tables[] = { &bad_tasks,   &bad_accesses, &bad_builders,
-                                                      &bad_machine, &bad_execs,    &bad_replays };
+    static const struct bad_table *const tables[] = {
+        &bad_tasks,   &bad_accesses, &bad_builders, &bad_machine, &bad_execs,
+        &bad_replays, &bad_traits,   &bad_syncs,    &bad_nested,  &bad_counters,
+    };
     struct bad *b = &fixture;
     uint32_t cases = 0;
     int wrong = 0;
