@@ -163,7 +163,8 @@ static void drop_covered(struct rd_alias *x, struct member *m, uint32_t *link)
 
 static int bound(const struct rd_walk *w, uint32_t slot)
 {
-    return w->g->slots.item[slot].kind == RD_SLOT_BOUND;
+    uint8_t kind = w->g->slots.item[slot].kind;
+    return kind == RD_SLOT_BOUND || kind == RD_SLOT_TEMPORARY;
 }
 
 int rd_alias_touch(struct rd_walk *w, uint32_t slot, uint32_t mode)
@@ -174,7 +175,7 @@ int rd_alias_touch(struct rd_walk *w, uint32_t slot, uint32_t mode)
     int write = (mode & RONDO_WRITE) != 0;
     if (!s)
         return 1;
-    w->keep = w->copy == w->warm; /* the same in every phase */
+    w->keep = w->copy >= w->warm && w->copy - w->warm < w->phases; /* whatever rings do */
     for (; s; s = x->slot[s - 1].next) {
         struct member *m = &x->slot[s - 1];
         if (s - 1 == slot)

@@ -110,6 +110,8 @@ static void split(struct rd_cells *c, uint64_t cell)
     c->cell[cell] = c->cell[head_of(c, cell)];
     if (c->cell[cell].readers)
         c->reader[c->cell[cell].readers].refs++;
+    if (c->cell[cell].before)
+        c->reader[c->cell[cell].before].refs++;
     rd_cells_head(c, cell);
 }
 
@@ -124,12 +126,12 @@ static void drop_readers(struct rd_cells *c, uint32_t list)
     }
 }
 
-/* Puts the walk's time in front of a cell's readers. */
-static int add_reader(struct rd_walk *w, struct rd_cell *cell)
+/* Puts a time in front of a cell's readers. */
+static int add_reader(struct rd_walk *w, struct rd_cell *cell, uint64_t time)
 {
     struct rd_cells *c = &w->cells;
     uint32_t entry = c->free_reader;
-    if (cell->readers && c->reader[cell->readers].time == w->now)
+    if (cell->readers && c->reader[cell->readers].time == time)
         return 1;
     if (entry) {
         c->free_reader = c->reader[entry].next;
@@ -141,7 +143,7 @@ static int add_reader(struct rd_walk *w, struct rd_cell *cell)
             return 0;
         entry = (uint32_t)c->readers++;
     }
-    c->reader[entry].time = w->now;
+    c->reader[entry].time = time;
     c->reader[entry].refs = 1;
     c->reader[entry].next = cell->readers;
     cell->readers = entry;
@@ -156,7 +158,7 @@ int rd_cells_read(struct rd_walk *w, uint64_t from, uint64_t to)
     for (; from < to; from = head_from(c, from + 1)) {
         struct rd_cell *cell = &c->cell[from];
         rd_walk_conflict(w, cell->writer);
-        if (!add_reader(w, cell))
+        if (!add_reader(w, cell, w->now))
             return 0;
     }
     return 1;
@@ -189,5 +191,116 @@ int rd_cells_write(struct rd_walk *w, uint64_t from, uint64_t to)
             clear_head(c, head);
     }
     c->cell[from].writer = w->now;
+    return 1;
+}
+
+/* ---- where some accesses commute */
+
+static int is_class(const struct rd_cells *c, uint32_t list)
+{
+    return list && c->reader[list].time & RD_CELL_CLASS;
+}
+
+/* All of a list come before, or the writer where it is empty. */
+static void follow(struct rd_walk *w, const struct rd_cell *cell, uint32_t list)
+{
+    const struct rd_cells *c = &w->cells;
+    uint32_t i;
+    if (!list)
+        rd_walk_conflict(w, cell->writer);
+    for (i = list; i; i = c->reader[i].next) {
+        uint64_t time = c->reader[i].time;
+        if (time & RD_CELL_CLASS) {
+            if (!rd_commute_follow(w, (uint32_t)time))
+                break;
+        } else {
+            if (time < w->floor)
+                break;
+            rd_walk_conflict(w, time);
+        }
+    }
+}
+
+/* What comes now follows all accesses since the last write, each of another kind than it. */
+static void begin_list(struct rd_walk *w, struct rd_cell *cell)
+{
+    follow(w, cell, cell->readers);
+    drop_readers(&w->cells, cell->before);
+    cell->before = cell->readers;
+    cell->readers = 0;
+}
+
+int rd_cells_mixed_read(struct rd_walk *w, uint64_t from, uint64_t to)
+{
+    struct rd_cells *c = &w->cells;
+    split(c, from);
+    split(c, to);
+    for (; from < to; from = head_from(c, from + 1)) {
+        struct rd_cell *cell = &c->cell[from];
+        if (is_class(c, cell->readers))
+            begin_list(w, cell);
+        else
+            follow(w, cell, cell->before);
+        if (!add_reader(w, cell, w->now))
+            return 0;
+    }
+    return 1;
+}
+
+int rd_cells_mixed_write(struct rd_walk *w, uint64_t from, uint64_t to)
+{
+    struct rd_cells *c = &w->cells;
+    uint64_t head;
+    split(c, from);
+    split(c, to);
+    for (head = from; head < to; head = head_from(c, head + 1)) {
+        struct rd_cell *cell = &c->cell[head];
+        follow(w, cell, cell->readers);
+        drop_readers(c, cell->readers);
+        drop_readers(c, cell->before);
+        cell->readers = cell->before = 0;
+        if (head != from)
+            clear_head(c, head);
+    }
+    c->cell[from].writer = w->now;
+    return 1;
+}
+
+/* Meets the classes of a cell, those of the present copy; whether its own is among them already.
+ * -1: no memory. */
+static int meet_classes(struct rd_walk *w, const struct rd_cell *cell, uint32_t own)
+{
+    const struct rd_cells *c = &w->cells;
+    uint32_t i;
+    int among = 0;
+    for (i = cell->readers; i; i = c->reader[i].next) {
+        uint32_t k = (uint32_t)c->reader[i].time;
+        if (k == own)
+            among = 1;
+        else if (!rd_commute_pair(w, k))
+            return -1;
+    }
+    return among;
+}
+
+int rd_cells_commute(struct rd_walk *w, uint64_t from, uint64_t to)
+{
+    struct rd_cells *c = &w->cells;
+    uint32_t own = w->to - (uint32_t)w->g->nodes.count;
+    split(c, from);
+    split(c, to);
+    for (; from < to; from = head_from(c, from + 1)) {
+        struct rd_cell *cell = &c->cell[from];
+        int among = 0;
+        if (is_class(c, cell->readers) &&
+            rd_commute_now(w, (uint32_t)c->reader[cell->readers].time)) {
+            follow(w, cell, cell->before);
+            among = meet_classes(w, cell, own);
+        } else {
+            begin_list(w, cell);
+        }
+        if (among < 0 || (!among && !add_reader(w, cell, RD_CELL_CLASS | own)))
+            return 0;
+    }
     return 1;
 }

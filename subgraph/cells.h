@@ -7,22 +7,28 @@
  * an interval map, so the first cell of an axis, a head from the beginning, stays one.
  *
  * The readers since the last write are a list, newest first. Runs that were one share its tail:
- * entries are counted. */
+ * entries are counted.
+ *
+ * Where accesses commute, those since the last read or write are such a list too, of their classes;
+ * what they follow is kept beside: the readers since the last write, or nothing. Readers that come
+ * after commuting accesses follow those in turn. */
 #ifndef RD_SUBGRAPH_CELLS_H
 #define RD_SUBGRAPH_CELLS_H
 
 #include "src/base/alloc.h"
 
 enum { RD_BIT_LEVELS = 6 };
+#define RD_CELL_CLASS (1ull << 63)
 
 /* A time is a position in the walk over the recording; 0: never. */
 struct rd_cell {
     uint64_t writer;
     uint32_t readers; /* index in reader; 0: none */
+    uint32_t before;  /* what each of `readers` follows: another list; 0: the writer */
 };
 
 struct rd_reader {
-    uint64_t time;
+    uint64_t time; /* with RD_CELL_CLASS: a class of commuting accesses */
     uint32_t next, refs;
 };
 
@@ -46,5 +52,9 @@ struct rd_walk;
  * come before. 0: no memory. */
 int rd_cells_read(struct rd_walk *w, uint64_t from, uint64_t to);
 int rd_cells_write(struct rd_walk *w, uint64_t from, uint64_t to);
+/* The same of a memory to which some accesses commute; commute: of class w->to. */
+int rd_cells_mixed_read(struct rd_walk *w, uint64_t from, uint64_t to);
+int rd_cells_mixed_write(struct rd_walk *w, uint64_t from, uint64_t to);
+int rd_cells_commute(struct rd_walk *w, uint64_t from, uint64_t to);
 
 #endif

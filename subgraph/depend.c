@@ -20,7 +20,7 @@ void rd_walk_edge(struct rd_walk *w, uint32_t from, uint32_t distance, enum rd_e
 {
     if (!w->found || w->status)
         return; /* only the order is followed, or it is over */
-    if (!rd_edges_add(w->alloc, w->found, w->node, rd_edge_key(from, distance, source, slot)))
+    if (!rd_edges_add(w->alloc, w->found, w->to, rd_edge_key(from, distance, source, slot)))
         w->status = rd_error(RONDO_ERR_MEMORY, "subgraph '%s': no memory for %zu edges", w->g->name,
                              w->found->count);
 }
@@ -35,47 +35,58 @@ static rondo_status too_far(const struct rd_walk *w, uint32_t from, uint32_t dis
                     rd_subgraph_text(g, g->nodes.item[from].name), distance, RD_DISTANCE_MAX);
 }
 
-void rd_walk_before(struct rd_walk *w, uint64_t time)
+void rd_walk_follow(struct rd_walk *w, uint32_t from, uint32_t distance, uint64_t *mark)
 {
-    uint32_t from = rd_walk_node(w, time), distance = w->copy + 1 - (uint32_t)(time >> 32);
-    uint64_t mark = w->now << 9 ^ distance; /* copy + 1 is below 2^23 */
-    if (w->fences)
-        rd_fences_pass(w, time);
-    if (!w->keep || w->status)
+    if (*mark == (w->stamp ^ distance))
         return;
-    if (distance > RD_DISTANCE_MAX) {
+    *mark = w->stamp ^ distance;
+    if (distance > RD_DISTANCE_MAX)
         w->status = too_far(w, from, distance);
-        return;
-    }
-    if (w->mark[from] == mark)
-        return;
-    w->mark[from] = mark;
-    if (w->reach)
+    else if (w->reach)
         w->status = rd_explicit_check(w, from, distance);
     else
         rd_walk_edge(w, from, distance, RD_EDGE_ACCESS, w->slot);
 }
 
+void rd_walk_before(struct rd_walk *w, uint64_t time)
+{
+    uint32_t from = rd_walk_node(w, time);
+    if (w->fences)
+        rd_fences_pass(w, time);
+    if (w->keep && !w->status)
+        rd_walk_follow(w, from, w->copy + 1 - (uint32_t)(time >> 32), &w->mark[from]);
+}
+
 /* ---- the walk */
+
+static int touch_stretch(struct rd_walk *w, enum rd_touch how, uint64_t from, uint64_t to)
+{
+    switch (how) {
+    case RD_TOUCH_READ: return rd_cells_read(w, from, to);
+    case RD_TOUCH_WRITE: return rd_cells_write(w, from, to);
+    case RD_TOUCH_MIXED_READ: return rd_cells_mixed_read(w, from, to);
+    case RD_TOUCH_MIXED_WRITE: return rd_cells_mixed_write(w, from, to);
+    default: return rd_cells_commute(w, from, to);
+    }
+}
 
 /* At most three levels deep. */
 static int touch_cells(struct rd_walk *w, const struct rd_map *map, uint32_t level, uint64_t index,
-                       const struct rd_extent *e, int write)
+                       const struct rd_extent *e, enum rd_touch how)
 {
     const struct rd_axis *x = &map->axis[level][index];
     size_t i, end;
     rd_axis_find(x, e->lo[map->dim[level]], e->hi[map->dim[level]], &i, &end);
     if (level + 1 == map->levels)
-        return write ? rd_cells_write(w, x->child + i, x->child + end)
-                     : rd_cells_read(w, x->child + i, x->child + end);
+        return touch_stretch(w, how, x->child + i, x->child + end);
     for (; i < end; i++)
-        if (!touch_cells(w, map, level + 1, x->child + i, e, write))
+        if (!touch_cells(w, map, level + 1, x->child + i, e, how))
             return 0;
     return 1;
 }
 
 static int touch_box(struct rd_walk *w, const struct rd_memory *memory, const struct rd_view *v,
-                     const rd_box *box, int write)
+                     const rd_box *box, enum rd_touch how)
 {
     const rondo_shape *shape = &w->g->slots.item[w->slot].shape;
     struct rd_extent e;
@@ -83,32 +94,50 @@ static int touch_box(struct rd_walk *w, const struct rd_memory *memory, const st
     uint64_t y, z;
     if (!memory->bytes_alone) {
         e = rd_extent_of(v, shape, box);
-        return touch_cells(w, &memory->map, 0, 0, &e, write);
+        return touch_cells(w, &memory->map, 0, 0, &e, how);
     }
     r = rd_rows_of(v, shape, box);
     for (z = 0; z < r.count[1]; z++)
         for (y = 0; y < r.count[0]; y++) {
             e = rd_row_at(&r, y, z);
-            if (!touch_cells(w, &memory->map, 0, 0, &e, write))
+            if (!touch_cells(w, &memory->map, 0, 0, &e, how))
                 return 0;
         }
     return 1;
+}
+
+int rd_walk_boxes(struct rd_walk *w, const struct rd_access *a, enum rd_touch how)
+{
+    const struct rd_view *v = rd_view_at(w->memories, a->slot, w->copy);
+    const struct rd_memory *memory = &w->memories->memory[v->memory];
+    uint32_t boxes, b;
+    const rd_box *box = rd_access_boxes(w->g, a, &boxes);
+    for (b = 0; b < boxes; b++)
+        if (!touch_box(w, memory, v, &box[b], how))
+            return 0;
+    return 1;
+}
+
+static int touch_memory(struct rd_walk *w, const struct rd_memory *memory,
+                        const struct rd_access *a)
+{
+    int write = (a->mode & RONDO_WRITE) != 0;
+    w->keep = w->copy >= w->warm && w->copy - w->warm < memory->phases;
+    w->floor = memory->bound && w->begin > w->base ? w->begin : w->base;
+    if (!memory->commuting)
+        return rd_walk_boxes(w, a, write ? RD_TOUCH_WRITE : RD_TOUCH_READ);
+    if (a->mode == RONDO_COMMUTE)
+        return rd_commute_touch(w, a);
+    return rd_walk_boxes(w, a, write ? RD_TOUCH_MIXED_WRITE : RD_TOUCH_MIXED_READ);
 }
 
 static int touch(struct rd_walk *w, const struct rd_access *a)
 {
     const struct rd_view *v = rd_view_at(w->memories, a->slot, w->copy);
     const struct rd_memory *memory = &w->memories->memory[v->memory];
-    uint32_t boxes, b;
-    const rd_box *box = rd_access_boxes(w->g, a, &boxes);
     w->slot = a->slot;
-    if (memory->written) {
-        w->keep = w->copy >= w->warm && w->copy - w->warm < memory->phases;
-        w->floor = memory->bound && w->begin > w->base ? w->begin : w->base;
-        for (b = 0; b < boxes; b++)
-            if (!touch_box(w, memory, v, &box[b], (a->mode & RONDO_WRITE) != 0))
-                return 0;
-    }
+    if (memory->written && !touch_memory(w, memory, a))
+        return 0;
     return !w->alias || rd_alias_touch(w, a->slot, a->mode);
 }
 
@@ -124,11 +153,20 @@ static void walk_node(struct rd_walk *w)
         rd_fences_node(w);
 }
 
+/* Whether the present node takes part in the present copy. The ranks of a team but the first get
+ * their edges from it. */
+static int runs(const struct rd_walk *w)
+{
+    return (!w->active || w->active[w->node] >> w->copy % w->phases & 1) &&
+           w->g->nodes.item[w->node].kind != RD_NODE_RANK;
+}
+
 static rondo_status walk(struct rd_walk *w)
 {
     uint32_t n = (uint32_t)w->g->nodes.count, i;
     for (w->copy = 0; w->copy < w->copies; w->copy++) {
         w->begin = ((uint64_t)w->copy + 1) << 32;
+        w->found = w->list ? &w->list[w->copy % w->phases] : NULL;
         if (!w->carried || !w->copy) {
             w->base = w->begin;
             if (w->fences)
@@ -136,8 +174,10 @@ static rondo_status walk(struct rd_walk *w)
         }
         for (i = 0; i < n && !w->status; i++) {
             w->now = w->begin | i;
-            w->node = rd_walk_node(w, i);
-            walk_node(w);
+            w->stamp = w->now << 9; /* copy + 1 is below 2^23 */
+            w->node = w->to = rd_walk_node(w, i);
+            if (runs(w))
+                walk_node(w);
         }
     }
     return w->status;
@@ -167,6 +207,7 @@ static rondo_status walk_accesses(struct rd_walk *w)
 {
     size_t n = w->g->nodes.count;
     rondo_status status;
+    rd_commute_begin(w);
     w->mark = rd_zalloc_array(w->alloc, n, sizeof *w->mark);
     if (!w->mark || !make_cells(w))
         status =
@@ -204,40 +245,67 @@ static rondo_status check_period(const struct rd_subgraph *g, const struct rd_me
         rd_subgraph_text(g, g->slots.item[m->period_slot].name), m->period, RD_DISTANCE_MAX);
 }
 
-static rondo_status build(const struct rd_walk *w, const struct rd_edges *found, int carried,
-                          struct rd_graph *graph)
-{
-    const struct rd_subgraph *g = w->g;
-    struct rd_edge_lists lists = { g->edges.item, g->edges.count, carried ? RD_DISTANCE_MAX : 0,
-                                   found };
-    rondo_status status = rd_graph_build(w->alloc, &lists, (uint32_t)g->nodes.count, graph);
-    if (!status)
-        graph->serial_boundaries = carried && w->memories->serial;
-    return status;
-}
-
 /* Where edges are explicit accesses only check whether what conflicts is ordered. The walk is in an
  * order that obeys the edges: then each access found to come last before another must be reached
  * from it, and if all are, all conflicts are ordered through them. */
 static rondo_status check_conflicts(struct rd_walk *w, const struct rd_graph *graph)
 {
     struct rd_reach reach;
+    struct rd_edges *list = w->list;
     rondo_status status = rd_reach_make(w->alloc, graph, &reach);
     if (status)
         return status;
     w->reach = &reach;
     w->order = reach.order;
-    w->found = NULL;
+    w->list = w->commute ? list : NULL; /* of classes there are edges to be found */
     w->touching = 1;
     status = walk_accesses(w);
+    if (!status && w->commute)
+        status = rd_commute_resolve(w);
+    w->list = list;
     rd_reach_free(&reach);
+    return status;
+}
+
+/* The graph as it is now, refused if it runs in a circle. */
+static rondo_status settle(struct rd_walk *w, int carried, int check, struct rd_graph *graph)
+{
+    rondo_status status = rd_team_edges(w);
+    if (!status)
+        status = rd_phases_build(w, carried, graph);
+    if (status || !check)
+        return status;
+    status = rd_subgraph_check(w->g, graph);
+    if (status)
+        rd_graph_free(w->alloc, graph);
+    return status;
+}
+
+static rondo_status check_explicit(struct rd_walk *w, int carried, struct rd_graph *graph)
+{
+    rondo_status status = check_conflicts(w, graph);
+    if (status || w->commute) /* else the graph is what it was */
+        rd_graph_free(w->alloc, graph);
+    return status || !w->commute ? status : settle(w, carried, 1, graph);
+}
+
+/* The edges that are not by hand, in w->list. */
+static rondo_status find_edges(struct rd_walk *w, int carried)
+{
+    const struct rd_subgraph *g = w->g;
+    rondo_status status = RONDO_OK;
+    if (w->touching || has_fences(g))
+        status = walk_accesses(w);
+    if (!status && w->commute && w->touching)
+        status = rd_commute_resolve(w);
+    if (!status && carried)
+        status = rd_stop_edges(w);
     return status;
 }
 
 /* The graph; `check`: and what is wrong with it. */
 static rondo_status find_graph(struct rd_walk *w, int carried, int check, struct rd_graph *graph)
 {
-    struct rd_edges found = { NULL, NULL, 0, 0, 0 };
     const struct rd_subgraph *g = w->g;
     int flow = carried && !w->memories->serial;
     rondo_status status = flow ? check_period(g, w->memories) : RONDO_OK;
@@ -245,19 +313,32 @@ static rondo_status find_graph(struct rd_walk *w, int carried, int check, struct
     w->warm = flow ? w->memories->period : 0;
     w->copies = w->warm + w->memories->phases;
     w->touching = !g->edges_explicit && g->accesses.count;
-    w->found = &found;
-    if (!status && (w->touching || has_fences(g)))
-        status = walk_accesses(w);
     if (!status)
-        status = build(w, &found, carried, graph);
-    rd_edges_free(w->alloc, &found);
-    if (status || !check)
-        return status;
-    status = rd_subgraph_check(g, graph);
-    if (!status && g->edges_explicit && g->accesses.count)
-        status = check_conflicts(w, graph);
-    if (status)
-        rd_graph_free(w->alloc, graph);
+        status = rd_commute_make(w);
+    if (!status)
+        status = find_edges(w, carried);
+    if (!status)
+        status = settle(w, carried, check, graph);
+    if (!status && check && g->edges_explicit && g->accesses.count)
+        status = check_explicit(w, carried, graph);
+    rd_commute_free(w);
+    return status;
+}
+
+/* ---- what the walk stands on */
+
+/* Memories, with as many phases as the conditions of nodes ask for: if these and the rings'
+ * together are too many, nodes count as running in each replay. */
+static rondo_status make_memories(struct rd_walk *w, struct rd_memories *m)
+{
+    uint32_t every = rd_every(w->g);
+    rondo_status status = rd_memories_make(w->alloc, w->g, every ? every : 1, m);
+    if (!status && every > 1 && (m->phases > RD_PHASES_MAX || m->period > RD_DISTANCE_MAX)) {
+        rd_memories_free(w->alloc, m);
+        status = rd_memories_make(w->alloc, w->g, 1, m);
+    }
+    w->memories = m;
+    w->phases = status ? 1 : m->every;
     return status;
 }
 
@@ -266,14 +347,27 @@ rondo_status rd_depend_graph(const struct rd_subgraph *g, int carried, int check
 {
     struct rd_memories memories;
     struct rd_walk w;
-    rondo_status status = rd_memories_make(&g->rt->alloc, g, &memories);
-    if (status)
-        return status;
+    uint64_t *active = NULL;
+    uint32_t i;
+    rondo_status status;
     memset(&w, 0, sizeof w);
     w.g = g;
     w.alloc = &g->rt->alloc;
-    w.memories = &memories;
-    status = find_graph(&w, carried, check, graph);
+    w.order = g->sequence;
+    status = make_memories(&w, &memories);
+    if (status)
+        return status;
+    w.list = rd_zalloc_array(w.alloc, w.phases, sizeof *w.list);
+    if (w.phases > 1)
+        w.active = active = rd_active(w.alloc, g, w.phases);
+    if (!w.list || (w.phases > 1 && !active))
+        status = rd_error(RONDO_ERR_MEMORY, "subgraph '%s': no memory to analyse it", g->name);
+    else
+        status = find_graph(&w, carried, check, graph);
+    for (i = 0; w.list && i < w.phases; i++)
+        rd_edges_free(w.alloc, &w.list[i]);
+    rd_free_array(w.alloc, w.list, w.phases, sizeof *w.list);
+    rd_free_array(w.alloc, active, g->nodes.count, sizeof *active);
     rd_memories_free(w.alloc, &memories);
     return status;
 }

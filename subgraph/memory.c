@@ -204,7 +204,7 @@ static struct rd_memory *add_memory(struct making *k)
         return NULL;
     m->capacity = (uint32_t)capacity;
     memset(&m->memory[m->count], 0, sizeof *m->memory);
-    m->memory[m->count].phases = 1;
+    m->memory[m->count].phases = m->every;
     return &m->memory[m->count++];
 }
 
@@ -273,6 +273,14 @@ static void place_views(const struct making *k, uint32_t first, uint32_t end,
     }
 }
 
+static uint32_t lcm_of(uint32_t a, uint32_t b) { return a / (uint32_t)gcd_of(a, b) * b; }
+
+static void note_mode(struct rd_memory *memory, uint8_t mode)
+{
+    memory->written |= (mode & RONDO_WRITE) != 0;
+    memory->commuting |= (mode & RD_COMMUTES) != 0;
+}
+
 /* One memory of buffers, from the entries [first, end). */
 static rondo_status found_memory(struct making *k, uint32_t first, uint32_t end)
 {
@@ -282,14 +290,14 @@ static rondo_status found_memory(struct making *k, uint32_t first, uint32_t end)
         return RONDO_ERR_MEMORY;
     for (i = first; i < end; i++) {
         const struct rd_slot *s = &k->g->slots.item[k->entry[i].slot];
-        memory->written |= (k->m->slot[k->entry[i].slot].mode & RONDO_WRITE) != 0;
+        note_mode(memory, k->m->slot[k->entry[i].slot].mode);
         view_of(k, &k->entry[i])->memory = k->m->count - 1;
-        if (period_of(s) > period)
-            period = period_of(s);
+        if (lcm_of(period_of(s), k->m->every) > period)
+            period = lcm_of(period_of(s), k->m->every);
     }
     if (!memory->written)
         return RONDO_OK; /* nothing conflicts in it */
-    memory->phases = phases_of(k, first, end);
+    memory->phases = lcm_of(phases_of(k, first, end), k->m->every);
     if (memory->phases > k->m->phases)
         k->m->phases = memory->phases;
     if (period > k->m->period) {
@@ -312,7 +320,7 @@ static rondo_status found_memories(struct making *k)
     return status;
 }
 
-/* Memories of slots that have one each: bound per replay, or taken apart. */
+/* Memories of slots that have one each: without buffers of their own, or taken apart. */
 static rondo_status own_memories(struct making *k)
 {
     uint32_t s;
@@ -320,27 +328,27 @@ static rondo_status own_memories(struct making *k)
         const struct rd_slot *slot = &k->g->slots.item[s];
         struct rd_view_list *l = &k->m->slot[s];
         struct rd_memory *memory;
-        if (!l->mode || (slot->kind != RD_SLOT_BOUND && !l->apart))
+        if (!l->mode || (slot->count && !l->apart))
             continue;
         memory = add_memory(k);
         if (!memory)
             return RONDO_ERR_MEMORY;
-        memory->bound = slot->kind == RD_SLOT_BOUND;
-        memory->written = (l->mode & RONDO_WRITE) != 0;
+        memory->bound = slot->kind == RD_SLOT_BOUND || slot->kind == RD_SLOT_TEMPORARY;
+        note_mode(memory, l->mode);
         l->count = 1;
         k->m->view[l->first].memory = k->m->count - 1;
     }
     return RONDO_OK;
 }
 
-rondo_status rd_memories_make(struct rd_allocator *a, const struct rd_subgraph *g,
+rondo_status rd_memories_make(struct rd_allocator *a, const struct rd_subgraph *g, uint32_t every,
                               struct rd_memories *m)
 {
     struct making k = { a, g, m, NULL, 0 };
     rondo_status status;
     memset(m, 0, sizeof *m);
     m->g = g;
-    m->period = m->phases = 1;
+    m->every = m->period = m->phases = every;
     status = use_slots(&k);
     if (!status)
         status = list_entries(&k);

@@ -12,6 +12,7 @@
 #include "subgraph/subgraph.h"
 
 enum { RD_PHASES_MAX = 64 };
+enum { RD_COMMUTES = RONDO_COMMUTE & ~RONDO_READ_WRITE }; /* of an access's mode */
 
 struct rd_view {
     uint32_t memory;
@@ -20,9 +21,11 @@ struct rd_view {
 
 struct rd_memory {
     uint8_t written;
-    uint8_t bound;       /* filled anew at each replay: nothing is carried */
+    uint8_t bound;       /* another one at each replay, or new: nothing is carried */
+    uint8_t commuting;   /* some accesses to it commute */
     uint8_t bytes_alone; /* coordinates are bytes alone */
-    uint32_t phases;     /* replays after which the views recur; edges into so many copies differ */
+    uint32_t phases;     /* replays after which the views, and which nodes run, recur; edges into so
+                            many copies differ */
     struct rd_map map;
 };
 
@@ -40,15 +43,18 @@ struct rd_memories {
     struct rd_view *view;
     struct rd_memory *memory;
     uint32_t views, count, capacity;
-    uint32_t period; /* replays after which the slowest ring to memory written recurs */
+    uint32_t period; /* replays after which the slowest ring to memory written recurs, and which
+                        nodes run */
     uint32_t period_slot;
     uint32_t phases; /* the most of a memory */
+    uint32_t every;  /* as given */
     int serial;      /* rings meet in more than RD_PHASES_MAX ways */
     uint64_t cells;
 };
 
-/* Memories of all slots in use, and the maps of those written. */
-rondo_status rd_memories_make(struct rd_allocator *a, const struct rd_subgraph *g,
+/* Memories of all slots in use, and the maps of those written. Which nodes run recurs every `every`
+ * replays. */
+rondo_status rd_memories_make(struct rd_allocator *a, const struct rd_subgraph *g, uint32_t every,
                               struct rd_memories *m);
 void rd_memories_free(struct rd_allocator *a, struct rd_memories *m);
 /* memory_map.c: makes the maps and counts the cells; 0: no memory. */
