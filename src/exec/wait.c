@@ -1,55 +1,126 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Waiting for an event, with the caller's thread at work: it takes the seats of the exec's own cpu
  * 0 lanes and drives them, and of no other exec's (a caller that holds a lock must not run a
- * stranger's task that wants it). A seat is given back before the caller parks. */
+ * stranger's task that wants it). A seat is given back before the caller parks.
+ *
+ * Who sleeps registers with the event, whose completion wakes it. The lanes it drove are the
+ * worker's again, which is poked; if cpu 0 is adopted, perhaps nobody is there: then the caller
+ * registers in what its lanes wait for as well, sleeps at most 1 ms, and drives on. */
 #include "src/exec/exec.h"
 
 #include "compile/run/lane.h"
 #include "src/base/id.h"
 #include "src/base/os.h"
 #include "src/machine/spin.h"
+#include "src/machine/watch.h"
+#include "src/machine/where.h"
 #include "src/machine/worker.h"
 
-enum { PARK_NS = 100000000, PARK_AFTER_NS = 50000 };
+#include <stdio.h>
+
+enum { PARK_NS = 100000000, PARK_AFTER_NS = 50000, PARK_MIN_NS = 50000, PARK_MAX_NS = 1000000 };
+/* EARLY_NS: as in src/machine/agenda.c. NOTES: lanes whose waits a caller remembers. */
+enum { EARLY_NS = 60000, NOTES = 8 };
 
 struct waiter {
     struct rd_source *source;
     uint64_t id, count;
-    int64_t deadline, park_after_ns;
+    int64_t deadline;
     int64_t idle_since; /* 0: progressed since the last look at the clock */
     int drain;          /* drive on while the lane has work, also when the event is complete */
     int clean;          /* complete, and no replay of the exec up to then had failed */
+    uint32_t turn;      /* goes round the lanes */
+    /* Of the exec, at the last look. */
+    int64_t park_after_ns, stall_ns;
+    int adopted;    /* its cpu 0 is */
+    uint32_t lanes; /* of cpu 0 */
+    int64_t timeout;
+    struct rd_watch watch;
+    /* What lanes waited for when they were left, since the last progress. */
+    uint32_t notes;
+    struct {
+        struct rd_lane *lane;
+        struct rd_unmet unmet;
+    } note[NOTES];
 };
 
 static int is_over(const struct waiter *w) { return rd_source_reached(w->source, w->id, w->count); }
 
-/* A lane of processor 0 whose seat was free and is taken now; NULL if there is none. `turn` goes
- * round. */
-static struct rd_lane *take_lane(struct waiter *w, uint32_t *turn)
+/* ---- finding lanes */
+
+/* The exec that the event belongs to; NULL if it is gone. Inside a read section. */
+static struct rd_exec *exec_of(const struct waiter *w)
+{
+    struct rd_exec *x = rd_id_find(rd_load_relaxed(&w->source->exec), RD_ID_EXEC);
+    return x && !rd_source_is_old(w->source, w->id) ? x : NULL;
+}
+
+/* The tracks of a core that the event tells of. */
+static struct rd_track *tracks_of(const struct waiter *w, const struct rd_core *c, uint32_t *count)
+{
+    uint32_t which = rd_load_relaxed(&w->source->track);
+    *count = which == RD_SOURCE_ALL ? c->tracks : 1;
+    return which == RD_SOURCE_ALL ? c->track : &c->track[which];
+}
+
+static struct rd_lane *take_of(struct waiter *w, const struct rd_core *c)
+{
+    uint32_t tracks, lanes;
+    struct rd_track *t = tracks_of(w, c, &tracks);
+    lanes = t->processor0_lanes * tracks;
+    w->lanes += lanes;
+    for (uint32_t i = 0; i < lanes; i++) {
+        uint32_t at = w->turn++ % lanes;
+        struct rd_lane *l = &t[at % tracks].lane[at / tracks];
+        if (rd_seat_take(l))
+            return l;
+    }
+    return NULL;
+}
+
+static struct rd_core *current_core(const struct rd_exec *x)
+{
+    struct rd_series *s = x->series;
+    return rd_load_acquire(&s->live[RD_WORD_CORE(rd_load_acquire(&s->word))]);
+}
+
+/* Replays of the core before may be in flight too, and nobody else may be driving them. */
+static struct rd_lane *take_of_any(struct waiter *w, const struct rd_exec *x)
 {
     struct rd_lane *taken = NULL;
-    uint32_t which = rd_load_relaxed(&w->source->track), tracks, lanes;
+    uint32_t first = w->turn;
+    for (uint32_t i = 0; i < RD_CORES_MAX && !taken; i++) {
+        struct rd_core *c = rd_load_acquire(&x->series->live[(first + i) % RD_CORES_MAX]);
+        if (c)
+            taken = take_of(w, c);
+    }
+    return taken;
+}
+
+/* A lane of processor 0 whose seat was free and is taken now; NULL if there is none. */
+static struct rd_lane *take_lane(struct waiter *w)
+{
+    struct rd_lane *taken = NULL;
     struct rd_exec *x;
-    struct rd_track *t;
+    struct rd_core *c;
     rd_rcu_read_lock();
-    x = rd_id_find(rd_load_relaxed(&w->source->exec), RD_ID_EXEC);
-    if (x && !rd_source_is_old(w->source, w->id)) {
-        struct rd_series *s = x->series;
-        struct rd_core *c = rd_load_acquire(&s->live[RD_WORD_CORE(rd_load_acquire(&s->word))]);
-        t = !c ? NULL : which == RD_SOURCE_ALL ? c->track : &c->track[which];
-        tracks = which == RD_SOURCE_ALL ? x->tracks : 1;
-        lanes = c ? t->processor0_lanes * tracks : 0;
+    x = exec_of(w);
+    if (x) {
         w->park_after_ns = x->rt->park_after_ns;
-        for (uint32_t i = 0; i < lanes && !taken; i++) {
-            uint32_t at = (*turn)++ % lanes;
-            struct rd_lane *l = &t[at % tracks].lane[at / tracks];
-            if (rd_seat_take(l))
-                taken = l;
-        }
+        w->stall_ns = x->rt->stall_ns;
+        w->adopted = x->processor[0] < x->rt->adopted;
+        w->lanes = 0;
+        c = current_core(x);
+        if (RD_UNLIKELY(w->adopted))
+            taken = take_of_any(w, x);
+        else if (c)
+            taken = take_of(w, c);
     }
     rd_rcu_read_unlock();
     return taken;
 }
+
+/* ---- driving */
 
 /* `over`: the event was seen complete before. */
 static void give_back(struct waiter *w, struct rd_lane *l, int over)
@@ -78,6 +149,8 @@ static void give_back(struct waiter *w, struct rd_lane *l, int over)
 static int is_idle_long(struct waiter *w)
 {
     int64_t now;
+    if (rd_load_relaxed(&w->source->awake))
+        return 0;
     if (!rd_spin_polls())
         return 1;
     now = rd_os.now_ns();
@@ -91,13 +164,30 @@ static int is_late(const struct waiter *w)
     return w->deadline >= 0 && rd_os.now_ns() >= w->deadline;
 }
 
+/* Looks on; who never sleeps leaves the CPU to others where threads outnumber CPUs. */
+static void look_on(void)
+{
+    if (rd_spin_polls())
+        rd_spin_pause();
+    else
+        rd_os.yield();
+}
+
+static void note(struct waiter *w, struct rd_lane *l)
+{
+    w->note[w->notes % NOTES].lane = l;
+    w->note[w->notes % NOTES].unmet = l->unmet;
+    w->notes++;
+}
+
 /* Drives a lane whose seat the caller holds until the event is complete or the lane has nothing to
- * do. */
+ * do; of several lanes, also while one waits for something. */
 static void drive(struct waiter *w, struct rd_lane *l)
 {
     enum rd_advance state;
     int over;
     rd_task_depth++;
+    rd_where_caller(&l->work);
     for (;;) {
         state = rd_lane_advance(l, rd_spin_polls());
         over = is_over(w);
@@ -108,46 +198,90 @@ static void drive(struct waiter *w, struct rd_lane *l)
             rd_lane_pay(l, l->owed);
             l->owed = RD_OWES_NOTHING;
         }
-        if (state == RD_PROGRESSED)
+        if (state == RD_PROGRESSED) {
             w->idle_since = 0;
-        else if (state != RD_BLOCKED || is_idle_long(w))
+            w->notes = 0;
+            w->timeout = PARK_MIN_NS;
+        } else if (state != RD_BLOCKED || w->lanes > 1 || is_idle_long(w)) {
+            note(w, l);
             break;
+        } else if (RD_UNLIKELY(!rd_spin_polls())) {
+            look_on();
+        }
         if (w->deadline >= 0 && is_late(w))
             break;
     }
+    rd_where_caller(NULL);
     rd_task_depth--;
     give_back(w, l, over);
 }
+
+/* ---- sleeping */
 
 /* cpu 0's worker may be dozing, because callers drove the lane so far: this one stops. */
 static void hand_over(struct waiter *w)
 {
     struct rd_exec *x;
     rd_rcu_read_lock();
-    x = rd_id_find(rd_load_relaxed(&w->source->exec), RD_ID_EXEC);
-    if (x && !rd_source_is_old(w->source, w->id))
+    x = exec_of(w);
+    if (x)
         rd_worker_poke(&x->rt->workers[x->processor[0]]);
     rd_rcu_read_unlock();
 }
 
+/* The time at which a lane has something to do, or the caller; 0: none. */
+static int64_t time_of(const struct waiter *w)
+{
+    int64_t time = w->deadline >= 0 ? w->deadline : 0;
+    for (uint32_t i = 0; i < w->notes && i < NOTES; i++) {
+        int64_t until = w->note[i].unmet.until_ns;
+        if (until && (!time || until < time))
+            time = until;
+    }
+    return time;
+}
+
+static int any_met(const struct waiter *w)
+{
+    for (uint32_t i = 0; i < w->notes && i < NOTES; i++)
+        if (rd_unmet_is_met(&w->note[i].unmet))
+            return 1;
+    return 0;
+}
+
 static void park(struct waiter *w)
 {
+    const struct rd_unmet event = { &w->source->done, w->count, &w->source->wake, &w->source->at,
+                                    0 };
     uint32_t prepared = rd_park_prepare();
-    int64_t most = PARK_NS, left;
-    rd_park_register(&w->source->wake);
-    rd_fence(); /* orders the registration with the look; partner: rd_lane_end's, between done and
-                   wake */
+    int64_t most = PARK_NS, time = time_of(w), left;
+    rd_unmet_register(&event);
+    for (uint32_t i = 0; w->adopted && i < w->notes && i < NOTES; i++)
+        rd_unmet_register(&w->note[i].unmet);
+    rd_fence(); /* orders the registration with the look; partners: rd_lane_end's, between done and
+                   wake, and those of the lanes' wakers */
     if (is_over(w))
         return;
-    if (w->deadline >= 0) {
-        left = w->deadline - rd_os.now_ns();
+    if (w->adopted) {
+        if (any_met(w)) {
+            w->notes = 0;
+            return;
+        }
+        most = w->timeout;
+        if (w->timeout < PARK_MAX_NS)
+            w->timeout *= 2;
+    }
+    if (time) {
+        left = time - rd_os.now_ns() - (rd_spin_polls() ? EARLY_NS : 0);
         if (left <= 0)
             return;
         most = left < most ? left : most;
     }
-    hand_over(w);
+    if (!w->adopted)
+        hand_over(w);
     rd_park_sleep(prepared, most);
     w->idle_since = 0;
+    w->notes = 0;
 }
 
 /* Notes that callers wait for the count, so that cpu 0's worker leaves the lane to them. */
@@ -157,16 +291,86 @@ static void note_waited(struct rd_source *s, uint64_t count)
         rd_store_relaxed(&s->waited, count); /* a hint: a lost update costs a wake-up */
 }
 
+/* ---- the watchdog */
+
+/* All that moves when the exec gets on. Inside a read section. */
+static uint64_t progress_of(const struct waiter *w, const struct rd_core *c)
+{
+    uint64_t sum = rd_load_relaxed(&w->source->done);
+    for (uint32_t i = 0; c && i < c->tracks; i++)
+        for (uint32_t k = 0; k < c->track[i].lanes; k++)
+            sum += rd_load_relaxed(&c->track[i].counter[k]->done);
+    return sum;
+}
+
+/* What one of the caller's lanes waits for; "" if it is not known. Inside a read section. */
+static void explain(const struct waiter *w, const struct rd_core *c, char *text, size_t bytes)
+{
+    uint32_t tracks;
+    struct rd_track *t = c ? tracks_of(w, c, &tracks) : NULL;
+    text[0] = 0;
+    for (uint32_t i = 0; c && i < w->notes && i < NOTES; i++) {
+        struct rd_lane *l = w->note[i].lane;
+        const struct rd_unmet *u = &w->note[i].unmet;
+        for (uint32_t k = 0; k < tracks; k++) /* lanes of a core that is no longer there are not */
+            if (l >= t[k].lane && l < t[k].lane + t[k].lanes && u->word &&
+                u->wake != &t[k].submit_wake) {
+                size_t used = (size_t)snprintf(text, bytes, "; ");
+                l->work.explain(&l->work, u, text + used, bytes - used);
+                return;
+            }
+    }
+}
+
+/* Looks whether the caller has waited for long without any progress, and says so once. */
+static RD_NOINLINE void watch(struct waiter *w)
+{
+    char text[256], name[64];
+    struct rd_runtime *rt = NULL;
+    struct rd_exec *x;
+    rd_rcu_read_lock();
+    x = exec_of(w);
+    if (x &&
+        rd_watch_look(&w->watch, w->stall_ns, 1, progress_of(w, current_core(x)), rd_os.now_ns())) {
+        explain(w, current_core(x), text, sizeof text);
+        snprintf(name, sizeof name, "%s", x->program.exec_name);
+        rt = x->rt;
+        rd_runtime_ref(rt); /* the exec's own keeps it until then */
+    }
+    rd_rcu_read_unlock();
+    if (!rt)
+        return;
+    rd_log(&rt->log, RONDO_LOG_WARNING,
+           "stalled for %lld s: a caller waits for %s exec '%s': %llu replays have ended, needs "
+           "%llu%s",
+           (long long)(w->stall_ns / 1000000000), w->drain ? "room in the window of" : "replays of",
+           name, (unsigned long long)rd_load_relaxed(&w->source->done),
+           (unsigned long long)w->count, text);
+    rd_runtime_unref(rt);
+}
+
+/* ---- */
+
 rondo_status rd_wait(struct rd_source *s, uint64_t id, uint64_t count, int64_t deadline,
                      struct rd_lane *lane, int *clean)
 {
-    struct waiter w = { s, id, count, deadline, PARK_AFTER_NS, 0, !clean, 0 };
-    uint32_t turn = 0;
+    struct waiter w; /* not zeroed as a whole: the notes are many bytes */
+    w.source = s;
+    w.id = id;
+    w.count = count;
+    w.deadline = deadline;
+    w.idle_since = w.stall_ns = 0;
+    w.drain = !clean;
+    w.turn = w.lanes = w.notes = 0;
+    w.park_after_ns = PARK_AFTER_NS;
+    w.adopted = 0;
+    w.timeout = PARK_MIN_NS;
+    w.watch = (struct rd_watch){ 0, 0 };
     for (;;) {
         w.clean = 0;
         if (!lane) {
             note_waited(s, count);
-            lane = take_lane(&w, &turn);
+            lane = take_lane(&w);
         }
         if (lane)
             drive(&w, lane);
@@ -178,10 +382,14 @@ rondo_status rd_wait(struct rd_source *s, uint64_t id, uint64_t count, int64_t d
         if (is_late(&w))
             return rd_error(RONDO_ERR_AGAIN, "event {0x%llx, %llu} is not complete in time",
                             (unsigned long long)id, (unsigned long long)count);
-        if (is_idle_long(&w))
+        if (RD_UNLIKELY(w.stall_ns))
+            watch(&w);
+        if (lane && w.notes < w.lanes && w.notes < NOTES)
+            ; /* another lane may have work */
+        else if (is_idle_long(&w))
             park(&w);
         else if (!lane)
-            rd_spin_pause();
+            look_on();
         lane = NULL;
     }
 }

@@ -3,7 +3,7 @@
 
 #include "src/machine/worker.h"
 
-int rd_watch_look(struct rd_watch *watch, const struct rd_runtime *rt, int blocked, uint64_t sees,
+int rd_watch_look(struct rd_watch *watch, int64_t stall_ns, int blocked, uint64_t sees,
                   int64_t now)
 {
     if (!blocked) {
@@ -11,7 +11,7 @@ int rd_watch_look(struct rd_watch *watch, const struct rd_runtime *rt, int block
     } else if (!watch->since || sees != watch->seen) {
         watch->since = now;
         watch->seen = sees;
-    } else if (watch->since > 0 && now - watch->since >= rt->stall_ns) {
+    } else if (watch->since > 0 && now - watch->since >= stall_ns) {
         watch->since = -1;
         return 1;
     }
@@ -32,7 +32,7 @@ void rd_watch_worker(struct rd_watch *watch, struct rd_worker *w, int blocked, i
     for (work = w->agenda; work; work = work->own.next)
         if (is_stuck(work))
             sees += rd_load_relaxed(work->own.unmet.word);
-    if (!rd_watch_look(watch, w->rt, blocked && sees, sees, now))
+    if (!rd_watch_look(watch, w->rt->stall_ns, blocked && sees, sees, now))
         return;
     for (work = w->agenda; work; work = work->own.next) {
         if (!is_stuck(work))

@@ -15,7 +15,7 @@ struct rd_worker;
 
 /* `sees`: what is waited for, added up: another number is progress. 1: the stall is to be reported
  * now. */
-int rd_watch_look(struct rd_watch *watch, const struct rd_runtime *rt, int blocked, uint64_t sees,
+int rd_watch_look(struct rd_watch *watch, int64_t stall_ns, int blocked, uint64_t sees,
                   int64_t now);
 /* The same for all sources of a worker's agenda, which reports them. */
 void rd_watch_worker(struct rd_watch *watch, struct rd_worker *w, int blocked, int64_t now);

@@ -62,11 +62,6 @@ int rd_worker_take(struct rd_worker *w);
 /* The caller, who took it, is the worker until then, and gives it back. OK: the event is complete;
  * AGAIN: the time is over; STALE: the runtime is closing. */
 rondo_status rd_worker_drive(struct rd_worker *w, const struct rd_until *until);
-/* Whether somebody drives it now; a hint. */
-static inline int rd_worker_has_thread(const struct rd_worker *w)
-{
-    return w->kind != RD_WORKER_ADOPTED || rd_load_relaxed(&w->driver) != 0;
-}
 /* The caller runs what adopted workers that nobody drives have to do, once; whether that was
  * anything. Not inside a task. */
 int rd_worker_help(struct rd_runtime *rt);
