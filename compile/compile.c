@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-static rondo_status check_input(const struct rd_compile_input *in)
+rondo_status rd_compile_check_input(const struct rd_compile_input *in)
 {
     const uint16_t *bound = in->bound;
     if (in->processors < 1 || in->processors > RD_LANES_MAX)
@@ -84,7 +84,7 @@ rondo_status rd_compile(struct rd_allocator *a, const struct rd_compile_input *i
                          .nodes = input->graph->nodes,
                          .handover_ns = input->handover_ns };
     struct rd_plan *made = NULL;
-    rondo_status s = check_input(input);
+    rondo_status s = rd_compile_check_input(input);
     if (s)
         return s;
     s = run_passes(&p, &made);

@@ -9,6 +9,9 @@
 #include "subgraph/graph.h"
 
 enum { RD_PLACE_ANY = 0xffff };
+/* What placement reckons with where nobody knows better: a hand-over between two cores of one
+ * machine, by measurement 50 to 300 ns one way; and a task that is worth handing over. */
+enum { RD_HANDOVER_NS = 250, RD_UNKNOWN_COST_NS = 10000 };
 
 struct rd_compile_input {
     const struct rd_graph *graph; /* acyclic within a replay */
@@ -19,6 +22,10 @@ struct rd_compile_input {
     uint32_t processors;      /* at least 1, at most RD_LANES_MAX */
     uint32_t handover_ns;     /* cost of a dependence from one processor to another */
     uint32_t unknown_cost_ns; /* taken for a cost of 0; at least 1 */
+    /* The engine's own time per op. With it the other overheads count as well: a replay on its own
+     * needs two hand-overs to reach another processor and two to be told of its end, and a
+     * processor stands still when it looks for another's results. 0: none of these. */
+    uint32_t op_ns;
     /* By node, may be NULL: 1 if the node may wait for something outside of the exec (a wait, a
      * detached or a blocking task). Nodes with the same set of such nodes upstream, themselves
      * included, share a lane of their processor, so that a blocked one holds back only what depends

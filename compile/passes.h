@@ -24,7 +24,8 @@ struct rd_pass {
     struct rd_scratch scratch;
     uint32_t nodes;
     uint32_t handover_ns;
-    uint64_t work_ns; /* sum of the costs */
+    int fastest;      /* the fastest placement found, however little it gains: simulate.c */
+    uint64_t work_ns; /* sum of the costs, op_ns included */
 
     /* order */
     uint32_t edges; /* within a replay */
@@ -52,7 +53,13 @@ struct rd_placement {
 static inline uint64_t rd_pass_cost(const struct rd_pass *p, uint32_t node)
 {
     uint32_t cost = p->in->cost_ns ? p->in->cost_ns[node] : 0;
-    return cost ? cost : p->in->unknown_cost_ns ? p->in->unknown_cost_ns : 1;
+    uint32_t unknown = p->in->unknown_cost_ns ? p->in->unknown_cost_ns : 1;
+    return (uint64_t)(cost ? cost : unknown) + p->in->op_ns;
+}
+/* From a replay's begin on processor 0 until another processor can start, and back at its end. */
+static inline uint64_t rd_pass_reach(const struct rd_pass *p)
+{
+    return (p->in->op_ns ? 2ull : 1ull) * p->handover_ns;
 }
 static inline int32_t rd_pass_priority(const struct rd_pass *p, uint32_t node)
 {
@@ -67,6 +74,9 @@ static inline rondo_status rd_pass_memory(void)
     rd_error(RONDO_ERR_MEMORY, "out of memory while compiling a plan");
     return RONDO_ERR_MEMORY;
 }
+
+/* compile.c: INVALID, the message naming the value. */
+rondo_status rd_compile_check_input(const struct rd_compile_input *in);
 
 /* order.c. INVALID: a cycle within a replay, naming a node on it. */
 rondo_status rd_order(struct rd_pass *p);
@@ -105,6 +115,20 @@ rondo_status rd_block_place(struct rd_pass *p, const struct rd_levels *levels, u
 /* `list`: rd_order_list of the ranks without hand-overs. */
 rondo_status rd_heft_place(struct rd_pass *p, const uint32_t *list, uint32_t count,
                            uint16_t *processor);
+
+/* rules.c: how many lists are worth trying, and a schedule by one of them. */
+struct rd_rules {
+    uint64_t *weight;
+    struct rd_keyed *key, *spare;
+    uint32_t *sorted; /* NULL until one is tried */
+};
+uint32_t rd_rules_count(uint32_t nodes);
+rondo_status rd_rules_try(struct rd_pass *p, struct rd_rules *r, const uint64_t *rank,
+                          uint32_t rule, uint32_t count, struct rd_placement *placement);
+/* list.c: places and orders at once by a list of all nodes, and says how long it takes. `sorted`
+ * need not be topological. Only without carried edges. */
+rondo_status rd_list_schedule(struct rd_pass *p, const uint32_t *sorted, uint32_t count,
+                              struct rd_placement *placement);
 
 /* timeline.c: plays placement->processor and fills its order (allocated by the caller) and time. */
 rondo_status rd_timeline(struct rd_pass *p, struct rd_placement *placement);

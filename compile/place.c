@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The place pass: a processor for every node.
  *
- * Bound nodes go where they must, and none other to a helper. For the others up to three placements
- * are made, blocks in recording order, the same with levels that make up for each other (block.c)
- * and HEFT (heft.c), played in time (timeline.c) and compared: a later one is tried where none so
- * far is within 5 % of a lower bound, and taken if it is 3 % faster, because blocks keep data where
- * it is. That is done for P, P / 2, ... 1 processors, and fewer are taken where more do not win 5
- * %: with costs that are small against a hand-over all nodes end on one. */
+ * Bound nodes go where they must, and none other to a helper. For the others several placements are
+ * made: blocks in recording order, the same with levels that make up for each other (block.c), HEFT
+ * (heft.c), and, where costs are given and there are not too many nodes, schedules by lists
+ * (list.c, rules.c). They are played in time (timeline.c) and compared: a later one is tried where
+ * none so far is near a lower bound, and taken if it is faster by more than a little, because
+ * blocks keep data where it is. That is done for P, P / 2, ... 1 processors, and fewer are taken
+ * where more do not win 5 %: with costs that are small against a hand-over all nodes end on one. */
 #include "compile/passes.h"
 
 #include <string.h>
 
-enum way { BLOCKS, CARRY, HEFT };
+enum way { BLOCKS, CARRY, HEFT, LISTS };
+enum { LIST_NODES = 16384, LIST_NODES_FASTEST = 1 << 20 };
 static const uint64_t TIME_NONE = 1ull << 60; /* longer than any */
 
 struct place {
@@ -21,7 +23,11 @@ struct place {
     uint64_t *rank;   /* without hand-overs */
     struct rd_levels levels;
     uint32_t *list; /* for HEFT; NULL until it is tried */
+    struct rd_rules rules;
     int any_bound;
+    uint32_t lists; /* how many are tried */
+    /* In %: near enough to the bound; a later placement's gain; what fewer processors may cost. */
+    uint64_t near, gain, fewer;
 };
 
 static void swap(struct rd_placement *a, struct rd_placement *b)
@@ -81,40 +87,76 @@ static rondo_status place_by(struct place *x, enum way way, uint32_t count)
     return s ? s : rd_heft_place(x->p, x->list, count, x->spare.processor);
 }
 
+/* One way to place and order in x->spare. */
+static rondo_status try_way(struct place *x, uint32_t way, uint32_t count)
+{
+    rondo_status s;
+    x->spare.ids = 0;
+    if (way >= LISTS)
+        return rd_rules_try(x->p, &x->rules, x->rank, way - LISTS, count, &x->spare);
+    s = place_by(x, (enum way)way, count);
+    return s ? s : play(x->p, &x->spare);
+}
+
 /* Leaves the best placement on `count` processors in x->trial. */
 static rondo_status try_count(struct place *x, uint32_t count)
 {
     uint64_t bound = lower_bound(x, count);
     x->trial.time_ns = TIME_NONE;
-    for (int way = BLOCKS; way <= (count > 1 ? HEFT : BLOCKS); way++) {
-        rondo_status s = place_by(x, (enum way)way, count);
-        x->spare.ids = 0;
-        if (!s)
-            s = play(x->p, &x->spare);
+    for (uint32_t way = BLOCKS; way < (count > 1 ? LISTS + x->lists : CARRY); way++) {
+        rondo_status s = try_way(x, way, count);
         if (s)
             return s;
-        if (!within(x->trial.time_ns, x->spare.time_ns, 3))
+        if (!within(x->trial.time_ns, x->spare.time_ns, x->gain))
             swap(&x->trial, &x->spare);
-        if (within(x->trial.time_ns, bound, 5))
+        if (within(x->trial.time_ns, bound, x->near))
             break;
     }
     return RONDO_OK;
 }
 
-/* From all processors down; each halving that costs less than 5 % of the best time is taken. */
+/* From all processors down; each halving that costs little of the best time is taken. */
 static rondo_status choose(struct place *x, uint32_t most)
 {
     uint64_t least = TIME_NONE;
-    for (uint32_t count = most; count && within(lower_bound(x, count), least, 5); count /= 2) {
+    for (uint32_t count = most; count && within(lower_bound(x, count), least, x->fewer);
+         count /= 2) {
         rondo_status s = try_count(x, count);
         if (s)
             return s;
         if (x->trial.time_ns < least)
             least = x->trial.time_ns;
-        if (!x->best.time_ns || within(x->trial.time_ns, least, 5))
+        if (!x->best.time_ns || within(x->trial.time_ns, least, x->fewer))
             swap(&x->best, &x->trial);
     }
     return RONDO_OK;
+}
+
+static int costs_given(const struct rd_pass *p)
+{
+    for (uint32_t v = 0; v < p->nodes && p->in->cost_ns; v++)
+        if (p->in->cost_ns[v])
+            return 1;
+    return 0;
+}
+
+/* How hard to try. */
+static void set_effort(struct place *x)
+{
+    const struct rd_pass *p = x->p;
+    const uint32_t limit = p->fastest ? LIST_NODES_FASTEST : LIST_NODES;
+    x->near = 5;
+    x->gain = 3;
+    x->fewer = p->in->op_ns ? 10 : 5; /* the smaller the nodes, the rougher the prediction */
+    if (!p->carried_edges && p->nodes <= limit && (p->fastest || costs_given(p))) {
+        x->lists = rd_rules_count(p->nodes);
+        x->near = 2;
+        x->gain = 1;
+    }
+    if (p->fastest) {
+        x->near = p->nodes > LIST_NODES;
+        x->gain = x->fewer = 0;
+    }
 }
 
 static rondo_status place_free(struct rd_pass *p, int any_bound, struct rd_placement *placement)
@@ -126,11 +168,12 @@ static rondo_status place_free(struct rd_pass *p, int any_bound, struct rd_place
     x.rank = rd_scratch_array(&p->scratch, p->nodes, sizeof *x.rank);
     if (!x.rank)
         return rd_pass_memory();
+    set_effort(&x);
     rd_order_ranks(p, NULL, x.rank);
     for (uint32_t v = 0; v < p->nodes && !p->carried_edges; v++)
         if (x.rank[v] > x.path_ns)
             x.path_ns = x.rank[v];
-    if (!any_bound && within(p->work_ns, lower_bound(&x, most), 5))
+    if (!any_bound && within(p->work_ns, lower_bound(&x, most), x.fewer))
         return alone(p, 0, placement);
     s = rd_block_levels(p, &x.levels);
     if (!s && (!obtain(p, &x.trial) || !obtain(p, &x.spare)))

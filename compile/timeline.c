@@ -10,6 +10,9 @@
  * ends are met in order of time and all arrive equally much later. */
 #include "compile/passes.h"
 #include "compile/ready.h"
+#include "compile/take.h"
+
+#include <string.h>
 
 #define NONE UINT32_MAX
 
@@ -49,6 +52,8 @@ struct timeline {
     uint32_t touched_count;
     uint32_t *order, started;
     uint64_t *start; /* by node; NULL: not asked for */
+    uint64_t *idle;  /* by processor: since when; unless looks are free */
+    struct rd_take take;
     uint64_t now;
     uint64_t last; /* when all results so far are back at processor 0 */
     struct rd_scratch scratch;
@@ -119,10 +124,13 @@ static void end_op(struct timeline *t, uint32_t processor)
     int sends = 0;
     q->busy = 0;
     q->running = NONE;
+    if (t->idle)
+        t->idle[processor] = t->now;
     touch(t, processor);
     if (u == NONE)
         return;
-    back = t->now + (processor ? t->p->handover_ns : 0);
+    rd_take_ended(&t->take, u, processor);
+    back = t->now + (processor ? rd_pass_reach(t->p) : 0);
     if (back > t->last)
         t->last = back;
     for (uint32_t k = t->p->succ_first[u]; k < t->p->succ_first[u + 1]; k++) {
@@ -146,11 +154,20 @@ static void arrive(struct timeline *t, uint32_t u)
             result(t, &t->node[t->p->succ[k]]);
 }
 
+/* The processor looks for v's inputs. */
+static uint64_t look(struct timeline *t, uint32_t v, uint32_t processor)
+{
+    if (!t->idle)
+        return 0;
+    return rd_take_inputs(&t->take, t->p, v, t->on, t->idle[processor] < t->now);
+}
+
 static void start_ops(struct timeline *t)
 {
     for (uint32_t i = 0; i < t->touched_count; i++) {
         uint32_t processor = t->touched[i], place, v;
         struct processor *q = &t->proc[processor];
+        uint64_t at;
         q->touched = 0;
         if (q->busy || !q->ready)
             continue;
@@ -162,9 +179,10 @@ static void start_ops(struct timeline *t)
         q->running = v;
         q->busy = 1;
         t->order[t->started++] = v;
+        at = t->now + look(t, v, processor);
         if (t->start)
-            t->start[v] = t->now;
-        heap_push(t, (struct end){ t->now + rd_pass_cost(t->p, v), processor });
+            t->start[v] = at;
+        heap_push(t, (struct end){ at + rd_pass_cost(t->p, v), processor });
     }
     t->touched_count = 0;
 }
@@ -251,7 +269,9 @@ static rondo_status prepare(struct timeline *t)
     t->arrival = rd_scratch_array(s, n, sizeof *t->arrival);
     if (p->carried_edges)
         t->start = rd_scratch_array(s, n, sizeof *t->start);
-    if (!t->sent || !t->arrival || (p->carried_edges && !t->start))
+    if (!t->sent || !t->arrival || (p->carried_edges && !t->start) || !rd_take_init(&t->take, p, s))
+        return rd_pass_memory();
+    if (t->take.seen && !(t->idle = rd_scratch_zeroed(s, t->processors, sizeof *t->idle)))
         return rd_pass_memory();
     return RONDO_OK;
 }
@@ -264,7 +284,7 @@ static void begin(struct timeline *t)
         t->proc[i].running = NONE;
         if (i && t->proc[i].length && !t->p->carried_edges) {
             t->proc[i].busy = 1;
-            heap_push(t, (struct end){ t->p->handover_ns, i });
+            heap_push(t, (struct end){ rd_pass_reach(t->p), i });
         }
     }
     for (uint32_t v = 0; v < t->p->nodes; v++)
@@ -272,23 +292,48 @@ static void begin(struct timeline *t)
             add_ready(t, &t->node[v]);
 }
 
-/* From one replay to the next: no lane may start again before it ended, no carried input come too
- * late. */
-static uint64_t period(const struct timeline *t)
+/* What each processor's looks at results of replays before cost it, one for each peer. */
+static void look_back(struct timeline *t)
 {
     const struct rd_graph *g = t->p->graph;
+    memset(t->idle, 0, t->processors * sizeof *t->idle);
+    memset(t->take.seen, 0, (size_t)t->processors * t->processors * sizeof *t->take.seen);
+    for (uint32_t v = 0; v < t->p->nodes; v++)
+        for (uint32_t e = g->first[v]; e < g->first[v + 1]; e++) {
+            uint32_t q = t->on[v], peer = t->on[g->pred[e].from];
+            uint32_t *seen = &t->take.seen[(size_t)q * t->processors + peer];
+            if (!g->pred[e].distance || q == peer || *seen)
+                continue;
+            *seen = 1;
+            t->idle[q] += t->p->handover_ns / 2;
+        }
+}
+
+/* No lane may start again before it ended. */
+static uint64_t longest_lane(struct timeline *t)
+{
     uint64_t longest = 1;
+    if (t->idle)
+        look_back(t);
     for (uint32_t i = 0; i < t->processors; i++)
         t->proc[i].first = NONE; /* now its first node */
     for (uint32_t i = 0; i < t->p->nodes; i++) {
         uint32_t v = t->order[i];
         struct processor *q = &t->proc[t->on[v]];
-        uint64_t end = t->start[v] + rd_pass_cost(t->p, v);
+        uint64_t end = t->start[v] + rd_pass_cost(t->p, v) + (t->idle ? t->idle[t->on[v]] : 0);
         if (q->first == NONE)
             q->first = v;
         if (end - t->start[q->first] > longest)
             longest = end - t->start[q->first];
     }
+    return longest;
+}
+
+/* From one replay to the next: nor may a carried input come too late. */
+static uint64_t period(struct timeline *t)
+{
+    const struct rd_graph *g = t->p->graph;
+    uint64_t longest = longest_lane(t);
     for (uint32_t v = 0; v < t->p->nodes; v++)
         for (uint32_t e = g->first[v]; e < g->first[v + 1]; e++) {
             uint32_t u = g->pred[e].from, d = g->pred[e].distance;
