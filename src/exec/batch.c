@@ -12,7 +12,7 @@ static int is_active(struct rd_batch *b)
 
 static size_t value_bytes(const struct rd_exec *x, const rondo_value *v, uint64_t count)
 {
-    const struct rd_exec_param *p = &x->param[((uint32_t)v->param.id & 0x3fffffff) - 1];
+    const struct rd_exec_param *p = &x->param[rd_exec_param_at(x, v->param)];
     return v->stride_bytes ? (size_t)(count - 1) * v->stride_bytes + p->bytes : p->bytes;
 }
 

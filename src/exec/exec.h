@@ -9,6 +9,7 @@
 #include "src/base/rcu.h"
 #include "src/cleaner/cleaner.h"
 #include "src/exec/core.h"
+#include "src/exec/parts.h"
 #include "src/frame/failure.h"
 #include "src/frame/frame.h"
 #include "src/frame/program.h"
@@ -71,7 +72,8 @@ struct rd_exec {
     struct rd_core *cores;  /* under `lock` */
     struct rd_program program;
     uint64_t id;
-    uint32_t serial; /* of the subgraph: handles of its parts begin with it */
+    uint32_t serial;            /* of the subgraph: handles of its parts begin with it */
+    struct rd_exec_parts parts; /* that other subgraphs' handles name */
     uint32_t order, mode, schedule, window, tracks;
     uint32_t nodes;      /* of the recording; the program has more when it was expanded */
     uint32_t processors; /* that it may use: processor[0 .. processors) of the runtime's */
@@ -178,6 +180,14 @@ rondo_status rd_request_check(struct rd_exec *x, const rondo_replay_args *args,
 void rd_request_end(struct rd_exec *x, struct rd_request *call);
 rondo_status rd_exec_param_index(const struct rd_exec *x, rondo_param param, const char *what,
                                  uint32_t *index);
+
+/* The index behind a handle of a parameter that was checked. */
+static inline uint32_t rd_exec_param_at(const struct rd_exec *x, rondo_param param)
+{
+    if (RD_LIKELY(param.id >> 32 == x->serial))
+        return ((uint32_t)param.id & 0x3fffffff) - 1;
+    return rd_exec_parts_find(&x->parts, param.id) - 1;
+}
 
 /* ---- submit.c */
 /* What a submit leaves its caller with. */

@@ -80,7 +80,7 @@ static void fill_params(struct rd_exec *x, struct rd_frame *f, const struct rd_r
     memcpy(f->own_params, call->sticky, x->params_bytes);
     for (uint32_t i = 0; i < call->value_count; i++) {
         const rondo_value *v = &call->value[i];
-        const struct rd_exec_param *p = &x->param[((uint32_t)v->param.id & 0x3fffffff) - 1];
+        const struct rd_exec_param *p = &x->param[rd_exec_param_at(x, v->param)];
         memcpy(f->own_params + p->offset, (const char *)v->value + k * v->stride_bytes, p->bytes);
     }
 }

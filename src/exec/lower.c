@@ -291,7 +291,7 @@ static void free_temporaries(struct rd_exec *x)
 rondo_status rd_exec_lower(struct rd_exec *x, struct rd_subgraph *e)
 {
     if (copy_program(x, e) && copy_holders(x, e) && copy_groups(x, e) && copy_slots(x, e) &&
-        copy_params(x, e) &&
+        copy_params(x, e) && rd_exec_parts_make(&x->rt->alloc, e, &x->parts) &&
         (!x->temporary_slots || x->order != RONDO_SERIAL || make_temporaries(x)))
         return rd_exec_lower_traits(x, e);
     return rd_error(RONDO_ERR_MEMORY, "exec '%s': no memory for %zu nodes", e->name,
@@ -310,6 +310,7 @@ void rd_exec_unlower(struct rd_exec *x)
     rd_free(a, x->args, x->args_bytes);
     rd_free(a, x->work, x->work_bytes);
     rd_exec_unlower_traits(x);
+    rd_exec_parts_free(a, &x->parts);
     rd_free_array(a, x->param, x->params, sizeof *x->param);
     for (uint32_t s = 0; s < x->slots; s++) {
         for (uint32_t i = 0; i < x->slot[s].count; i++)

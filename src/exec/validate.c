@@ -20,8 +20,13 @@ static const char *param_name(const struct rd_exec *x, uint32_t param)
 static int part_index(const struct rd_exec *x, uint64_t id, enum rd_part part, uint32_t count,
                       uint32_t *index)
 {
-    *index = ((uint32_t)id & 0x3fffffff) - 1;
-    return id >> 32 == x->serial && ((uint32_t)id >> 30) == (uint32_t)part && *index < count;
+    if (((uint32_t)id >> 30) != (uint32_t)part)
+        return 0;
+    if (RD_LIKELY(id >> 32 == x->serial))
+        *index = ((uint32_t)id & 0x3fffffff) - 1;
+    else
+        *index = rd_exec_parts_find(&x->parts, id) - 1; /* of a subgraph recorded into it */
+    return *index < count;
 }
 
 rondo_status rd_exec_param_index(const struct rd_exec *x, rondo_param param, const char *what,

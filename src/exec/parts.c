@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "src/exec/parts.h"
+
+/* A handle names one part, so no two items are equal. Heap sort: no recursion, no further memory.
+ */
+static void sift(struct rd_exec_part *item, size_t at, size_t count)
+{
+    struct rd_exec_part top = item[at];
+    size_t child;
+    for (; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && item[child].id < item[child + 1].id)
+            child++;
+        if (top.id >= item[child].id)
+            break;
+        item[at] = item[child];
+    }
+    item[at] = top;
+}
+
+static void sort(struct rd_exec_part *item, size_t count)
+{
+    size_t i;
+    for (i = count / 2; i-- > 0;)
+        sift(item, i, count);
+    for (i = count; i-- > 1;) {
+        struct rd_exec_part last = item[i];
+        item[i] = item[0];
+        item[0] = last;
+        sift(item, 0, i);
+    }
+}
+
+int rd_exec_parts_make(struct rd_allocator *a, const struct rd_subgraph *g,
+                       struct rd_exec_parts *parts)
+{
+    size_t i;
+    if (!g->inner.count)
+        return 1;
+    parts->item = rd_alloc_array(a, g->inner.count, sizeof *parts->item);
+    if (!parts->item)
+        return 0;
+    parts->count = g->inner.count;
+    for (i = 0; i < parts->count; i++) {
+        const struct rd_inner_part *p = &g->inner.item[i];
+        parts->item[i].id = rd_part_id(p->serial, (enum rd_part)p->part, p->inner);
+        parts->item[i].index = p->outer;
+    }
+    sort(parts->item, parts->count);
+    return 1;
+}
+
+void rd_exec_parts_free(struct rd_allocator *a, struct rd_exec_parts *parts)
+{
+    rd_free_array(a, parts->item, parts->count, sizeof *parts->item);
+    parts->item = NULL;
+    parts->count = 0;
+}
+
+uint32_t rd_exec_parts_find(const struct rd_exec_parts *parts, uint64_t id)
+{
+    size_t low = 0, high = parts->count, mid;
+    while (low < high) {
+        mid = low + (high - low) / 2;
+        if (parts->item[mid].id == id)
+            return parts->item[mid].index + 1;
+        if (parts->item[mid].id < id)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return 0;
+}
