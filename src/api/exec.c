@@ -51,6 +51,37 @@ rondo_status rondo_instantiate_sized(rondo_subgraph subgraph,
     return status;
 }
 
+rondo_status rondo_instantiate_group_sized(const rondo_subgraph *subgraphs, uint32_t count,
+                                           const rondo_instantiate_options *options,
+                                           size_t options_bytes, rondo_exec *execs)
+{
+    static const rondo_instantiate_options none;
+    rondo_instantiate_options o;
+    struct rd_subgraph *g[RD_GROUP_MOST];
+    struct rd_exec *x[RD_GROUP_MOST];
+    uint32_t got = 0;
+    rondo_status status =
+        rd_desc_take("rondo_instantiate_options", &o, sizeof o, options ? options : &none,
+                     options ? options_bytes : sizeof none);
+    if (!status && (!subgraphs || !execs))
+        status = rd_error(RONDO_ERR_INVALID, "rondo_instantiate_group: %s is NULL",
+                          subgraphs ? "execs" : "subgraphs");
+    for (; got < count && got < RD_GROUP_MOST && !status; got++) {
+        g[got] = rd_subgraph_get(subgraphs[got], &status);
+        if (!g[got])
+            break;
+        if (g[got]->error)
+            status = rd_error(g[got]->error, "%s", g[got]->error_message);
+    }
+    if (!status)
+        status = rd_exec_new_group(g, count, &o, x);
+    for (uint32_t i = 0; i < got; i++)
+        rd_subgraph_unref(g[i]);
+    for (uint32_t i = 0; i < count && !status; i++)
+        execs[i].id = x[i]->id;
+    return status;
+}
+
 rondo_status rondo_exec_destroy(rondo_exec exec) { return rd_exec_destroy(exec); }
 
 /* ---- replaying */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls with a count; the safety argument is in batch.h. */
-#include "src/exec/exec.h"
+#include "src/exec/tuner.h"
 
 #include <string.h>
 
@@ -126,7 +126,8 @@ static rondo_status set_up(struct rd_exec *x, const rondo_replay_args *args,
     copy_call(&b->call, call);
     b->x = x;
     for (uint32_t i = 0; i < c->tracks; i++)
-        rd_store_relaxed(&c->track[i].watched, 1); /* ordered by the fence in rd_batch_submit */
+        rd_or_relaxed(&c->track[i].watched,
+                      RD_WATCHED); /* ordered by the fence in rd_batch_submit */
     rd_store_relaxed(&b->filled, call->first);
     rd_store_relaxed(&b->next, call->first);
     rd_store_release(&b->end, call->first + args->count); /* pairs with rd_batch_fill */
@@ -222,6 +223,8 @@ static void gather(struct rd_series *s)
 void rd_exec_track_ended(struct rd_track *t)
 {
     struct rd_series *s = t->core->series;
+    if (RD_UNLIKELY(rd_load_relaxed(&t->watched) & RD_WATCHED_TUNER))
+        rd_tuner_ended(t->core->x);
     if (s->tracks > 1)
         gather(s);
     rd_batch_fill(s);

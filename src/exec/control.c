@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Changes to an exec between replays: parameters, mode, reset, destroy. */
-#include "src/exec/exec.h"
+#include "src/exec/tuner.h"
 
 #include "src/base/id.h"
 
@@ -36,21 +36,29 @@ rondo_status rd_exec_set_param(struct rd_exec *x, rondo_param param, const void 
 
 rondo_status rd_exec_set_mode(struct rd_exec *x, uint32_t mode)
 {
+    rondo_status status;
+    int forced;
     if (mode > RONDO_INTERPRETED)
         return rd_error(RONDO_ERR_INVALID, "exec '%s': set_mode: mode %u is unknown",
                         x->program.exec_name, mode);
     if (mode == RONDO_COMPILED && !x->compiled)
         return rd_error(RONDO_ERR_INVALID, "exec '%s': set_mode: it could not be compiled: %s",
                         x->program.exec_name, x->why);
+    forced = mode != RONDO_AUTO;
     if (mode == RONDO_AUTO)
         mode = x->mode == RONDO_INTERPRETED ? RONDO_INTERPRETED : RONDO_COMPILED;
-    return rd_exec_choose(x, mode == RONDO_INTERPRETED);
+    if (forced)
+        rd_tuner_force(x, 1);
+    status = rd_exec_choose(x, mode == RONDO_INTERPRETED);
+    if (!forced)
+        rd_tuner_force(x, 0);
+    return status;
 }
 
 struct rd_core *rd_exec_lanes(struct rd_exec *x)
 {
     for (struct rd_core *c = x->cores; c; c = c->next)
-        if (c->kind == RD_CORE_LANES && !c->retired)
+        if (c->kind == RD_CORE_LANES && !rd_load_relaxed(&c->retired))
             return c;
     return NULL; /* while the last one is being replaced; never seen under the lock */
 }

@@ -2,8 +2,13 @@
 /* Makes cores: tracks, counters, lanes and frames, before their first replay; and ends them. */
 #include "src/exec/exec.h"
 
+#include "compile/run/flow.h"
 #include "compile/run/lane.h"
 #include "interp/interp.h"
+#include "src/exec/explain.h"
+#include "src/frame/node.h"
+#include "src/frame/slow.h"
+#include "src/frame/where.h"
 #include "src/machine/worker.h"
 
 #include <stdio.h>
@@ -35,27 +40,6 @@ static void lane_detached(struct rd_work *work)
     rd_cleaner_poke(rt);
 }
 
-static void lane_explain(struct rd_work *work, const struct rd_unmet *u, char *text, size_t bytes)
-{
-    struct rd_lane *l = rd_lane_of_work(work);
-    struct rd_track *t = l->track;
-    const struct rd_program *p = t->program;
-    unsigned long long has = rd_load_relaxed(u->word), need = u->need;
-    uint32_t at = l->position; /* a guess if another thread drives the lane just now */
-    const char *node =
-        l->begun && at < l->length ? rd_program_name(p, l->op[at].node) : "(none yet)";
-    char what[64];
-    snprintf(what, sizeof what, "%s",
-             u->word == &t->source->done ? "the end of the replay before" : "an event");
-    for (uint32_t i = 0; i < t->lanes; i++)
-        if (u->word == &t->counter[i]->done)
-            snprintf(what, sizeof what, "the counter of lane %u", i);
-    snprintf(text, bytes,
-             "exec '%s', replay %llu, lane %u, node '%s' waits for %s: at %llu, needs %llu",
-             p->exec_name, (unsigned long long)l->replay * t->tracks + t->number, l->number, node,
-             what, has, need);
-}
-
 /* ---- making */
 
 static void init_view(struct rd_exec *x, struct rd_lane *l)
@@ -78,7 +62,9 @@ static void init_lane(struct rd_exec *x, struct rd_track *t, uint32_t number)
     struct rd_lane *l = &t->lane[number];
     l->work.advance = rd_lane_work;
     l->work.detached = lane_detached;
-    l->work.explain = lane_explain;
+    l->work.explain = rd_lane_explain;
+    l->work.kind = RD_WORK_LANE;
+    l->work.detach = &t->detach;
     l->work.priority = x->priority;
     l->track = t;
     l->counter = t->counter[number];
@@ -86,6 +72,7 @@ static void init_lane(struct rd_exec *x, struct rd_track *t, uint32_t number)
     if (t->core->kind == RD_CORE_FLOW) {
         l->processor = number;
         l->op = t->op;
+        l->work.parks = rd_flow_parks;
     } else {
         const struct rd_plan_lane *from = &plan->lane[number];
         l->op = t->op + from->first;
@@ -112,10 +99,9 @@ static int make_lanes(struct rd_core *c, struct rd_track *t)
     if (!t->counter || !t->lane)
         return 0;
     for (uint32_t i = 0; i < t->lanes; i++) {
-        t->counter[i] = rd_source_new();
+        t->counter[i] = rd_runtime_source(c->x->rt);
         if (!t->counter[i])
             return 0;
-        rd_add_relaxed(&c->x->rt->sources, 1);
         rd_store_relaxed(&t->counter[i]->track, t->number); /* published with the exec's id */
         rd_store_relaxed(&t->counter[i]->done,
                          flow ? 0 : (uint64_t)t->distance * t->plan->lane[i].length);
@@ -205,13 +191,44 @@ static int make_ops(struct rd_core *c)
     return 1;
 }
 
+/* Where `place` puts each node, and which may not run in two replays at once: those that keep
+ * something in their argument or their frame's state. */
+static int make_flow(struct rd_core *c, struct rd_track *t)
+{
+    struct rd_exec *x = c->x;
+    struct rd_allocator *a = &x->rt->alloc;
+    const struct rd_plan *plan = c->plan;
+    uint16_t *home = rd_alloc_array(a, plan->nodes, sizeof *home);
+    int made = 0;
+    if (home) {
+        const struct rd_flow_input in = { .graph = &x->recipe.graph,
+                                          .plan = plan,
+                                          .bound = x->recipe.bound,
+                                          .home = home,
+                                          .priority = x->recipe.priority,
+                                          .cost_ns = x->recipe.cost,
+                                          .alone = x->recipe.alone,
+                                          .processors = x->processors + x->helpers,
+                                          .helpers = x->helpers,
+                                          .window = c->window,
+                                          .serial = t->serial,
+                                          .pend_most = x->program.pend_count };
+        for (uint32_t i = 0; i < plan->lanes; i++)
+            for (uint32_t k = 0; k < plan->lane[i].length; k++)
+                home[plan->op[plan->lane[i].first + k].node] = (uint16_t)plan->lane[i].processor;
+        made = rd_flow_new(a, &in, &t->flow) == RONDO_OK;
+    }
+    rd_free_array(a, home, plan->nodes, sizeof *home);
+    return made;
+}
+
 static int make_track(struct rd_core *c, uint32_t number)
 {
     struct rd_exec *x = c->x;
     struct rd_track *t = &c->track[number];
     t->plan = c->plan;
     t->core = c;
-    t->lanes = c->kind == RD_CORE_FLOW ? x->processors : c->plan->lanes;
+    t->lanes = c->kind == RD_CORE_FLOW ? x->processors + x->helpers : c->plan->lanes;
     t->window = c->window;
     t->ring_mask = ring_length(c) - 1;
     t->distance = c->plan->distance;
@@ -221,17 +238,20 @@ static int make_track(struct rd_core *c, uint32_t number)
     t->serial = x->serial_boundaries;
     t->wait = c->plan->wait;
     t->program = &x->program;
+    t->trace = x->rt->trace;
     t->failures = &c->series->failures;
     t->exec = x;
     t->ended = rd_exec_track_ended;
     t->interpret = rd_interpret;
     t->source = c->series->source[number];
-    rd_store_relaxed(&t->watched, c->tracks > 1); /* published with the lanes */
+    rd_store_relaxed(&t->watched, c->tracks > 1 ? RD_WATCHED : 0); /* published with the lanes */
     if (!make_lanes(c, t) || !make_frames(c, t))
         return 0;
     for (uint32_t i = 0; i < t->lanes; i++)
         init_lane(x, t, i);
-    return 1;
+    if (c->kind == RD_CORE_FLOW)
+        return make_flow(c, t);
+    return rd_exec_check_track(c, t) == RONDO_OK;
 }
 
 static int core_sweep(struct rd_tenant *tenant, struct rd_unmet *unmet);
@@ -419,11 +439,30 @@ static void core_free(struct rd_tenant *tenant)
     rd_exec_unref(x);
 }
 
-void rd_core_retire(struct rd_core *c)
+void rd_core_replace(struct rd_core *old, struct rd_core *by)
 {
-    c->retired = 1;
-    rd_exec_ref(c->x);
-    rd_cleaner_retire(c->x->rt, &c->tenant);
+    struct rd_source *source;
+    uint64_t count;
+    pthread_mutex_lock(&old->series->lock);
+    rd_store_relaxed(&old->retired, 1); /* a submitter that still means the old one looks again */
+    pthread_mutex_unlock(&old->series->lock);
+    rd_series_switch(by->series, by, &source, &count); /* it never ran: nothing to wait for */
+    rd_exec_ref(old->x);
+    rd_cleaner_retire(old->x->rt, &old->tenant);
+}
+
+int rd_core_start(struct rd_core *c)
+{
+    struct rd_exec *x = c->x;
+    int start;
+    /* Under the lock the cleaner asks whether all cores are closed: it sees this one attached, or
+     * this sees that the exec was destroyed. */
+    pthread_mutex_lock(&x->lock);
+    start = !rd_load_relaxed(&x->closed);
+    if (start)
+        rd_core_attach(c);
+    pthread_mutex_unlock(&x->lock);
+    return start;
 }
 
 static void free_frames(struct rd_core *c, struct rd_track *t)
@@ -452,18 +491,21 @@ static void free_frames(struct rd_core *c, struct rd_track *t)
 static void free_track(struct rd_core *c, struct rd_track *t)
 {
     struct rd_allocator *a = &c->x->rt->alloc;
-    for (uint32_t k = 0; t->lane && k < t->lanes; k++)
+    for (uint32_t k = 0; t->lane && k < t->lanes; k++) {
         rd_free(a, t->lane[k].peer, t->lanes * sizeof(struct rd_peer));
+        rd_slow_end(&t->lane[k]);
+        rd_self_end(a, &t->lane[k].self);
+    }
     rd_free(a, t->lane, t->lanes * sizeof *t->lane);
     for (uint32_t k = 0; t->counter && k < t->lanes; k++)
-        if (t->counter[k]) {
-            rd_source_retire(t->counter[k]);
-            rd_sub_relaxed(&c->x->rt->sources, 1);
-        }
+        if (t->counter[k])
+            rd_runtime_source_end(c->x->rt, t->counter[k]);
     rd_free_array(a, t->counter, t->lanes, sizeof *t->counter);
     free_frames(c, t);
+    rd_exec_check_free_track(t);
     rd_interpreter_free(a, t->interpreter);
-    if (t->number)
+    rd_flow_free(a, t->flow);
+    if (t != c->track) /* the first one's are the plan's */
         rd_free_array(a, t->op, c->plan->nodes, sizeof *t->op);
 }
 

@@ -16,7 +16,8 @@ struct rd_core {
     struct rd_plan *plan; /* its own */
     enum rd_core_kind kind;
     uint32_t number; /* in the series */
-    int in_series, attached, retired;
+    int in_series, attached;
+    rd_atomic32 retired; /* its exec has another one for what it did */
     uint32_t tracks, window;
     struct rd_track *track;
     /* The gate of the first frames after a change to this core; count 0: none so far. */
@@ -42,8 +43,10 @@ void rd_core_attach(struct rd_core *c);
 int rd_core_closed(struct rd_core *c, uint64_t end, struct rd_unmet *unmet);
 /* Lets go of what ended frames held; as rd_tenant.sweep. */
 int rd_core_sweep(struct rd_core *c, struct rd_unmet *unmet);
-/* Retires a core that tickets no longer go to. */
-void rd_core_retire(struct rd_core *c);
+/* Puts lanes to work unless the exec was destroyed; 0 then. Of a core made after its exec. */
+int rd_core_start(struct rd_core *c);
+/* Tickets go to `by` from now on; `old`, of the same exec, retires. x->core is `by` already. */
+void rd_core_replace(struct rd_core *old, struct rd_core *by);
 rondo_status rd_core_need_interpreter(struct rd_core *c);
 
 static inline struct rd_track *rd_core_track(const struct rd_core *c, uint64_t ticket)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Looking inside an exec. */
-#include "src/exec/exec.h"
+#include "src/exec/tuner.h"
 
 #include "src/machine/topology.h"
 
@@ -88,12 +88,22 @@ void rd_exec_describe(struct rd_exec *x, void (*write)(void *, const char *), vo
     const struct rd_plan *plan = rd_load_acquire(&x->core)->plan;
     struct page page = { write, context };
     rondo_exec_counts c;
+    char text[256];
     rd_exec_count_all(x, &c);
     line(&page, "exec '%s'\n", x->program.exec_name);
     describe_machine(x, &page);
     line(&page, "mode: %s now, instantiated as %s: %s\n",
          rd_load_relaxed(&x->interpreted) ? "interpreted" : "compiled",
          x->mode == RONDO_INTERPRETED ? "interpreted" : "compiled", x->why);
+    rd_tuner_describe(x, text, sizeof text);
+    line(&page, "schedule: %s%s%s\n",
+         rd_load_acquire(&x->core)->kind == RD_CORE_FLOW       ? "dataflow"
+         : rd_load_acquire(&x->core)->kind == RD_CORE_ONE_LANE ? "static, one lane"
+                                                               : "static",
+         text[0] ? "; " : "", text);
+    if (x->placed[0])
+        line(&page, "placed %s\n", x->placed);
+    rd_exec_check_describe(x, write, context);
     describe_order(x, &page, &c);
     line(&page, "nodes: %llu, edges: %llu, carried edges: %llu (over at most %u replays)\n",
          (unsigned long long)c.nodes, (unsigned long long)c.edges,

@@ -8,16 +8,18 @@
 
 #include "src/base/rcu.h"
 #include "src/cleaner/cleaner.h"
+#include "src/exec/check.h"
 #include "src/exec/core.h"
 #include "src/exec/parts.h"
 #include "src/frame/failure.h"
 #include "src/frame/frame.h"
 #include "src/frame/program.h"
+#include "src/frame/stats.h"
 #include "subgraph/subgraph.h"
 
 #include <rondo/exec.h>
 
-enum { RD_GATES_MAX = 64, RD_WINDOW_MAX = 1024, RD_TRACKS_MAX = 64 };
+enum { RD_GATES_MAX = 64, RD_WINDOW_MAX = 1024, RD_TRACKS_MAX = 64, RD_GROUP_MOST = 16 };
 
 /* A parameter of the subgraph, as replays see it. */
 struct rd_exec_param {
@@ -59,6 +61,7 @@ struct rd_recipe {
     int32_t *priority;
     uint16_t *bound;
     uint8_t *external; /* NULL: none */
+    uint8_t *alone;    /* 1: not to run in two replays at once; NULL: none */
     int kept;
 };
 
@@ -82,11 +85,12 @@ struct rd_exec {
     struct rd_worker *helper;
     uint32_t helpers_started;
     int32_t priority;
-    int compiled;          /* could be compiled */
-    int plain;             /* no parameters, every slot fixed: frames hold nothing of their own */
-    int indexed;           /* its replays have an index */
-    int stops;             /* has nodes that may stop */
-    int timed;             /* every replay is */
+    int compiled; /* could be compiled */
+    int plain;    /* no parameters, every slot fixed: frames hold nothing of their own */
+    int indexed;  /* its replays have an index */
+    int stops;    /* has nodes that may stop */
+    int timed;    /* every replay is, at present */
+    int timed_always;
     int serial_boundaries; /* every boundary is serial, whatever the order */
     char why[160];         /* mode and reason */
     struct rd_exec_slot *slot;
@@ -108,9 +112,16 @@ struct rd_exec {
     size_t group_count, slot_room, range_count;
     uint32_t handover_ns, unknown_cost_ns; /* costs the placement used */
     struct rd_recipe recipe;
-    struct rd_tuner *tuner; /* chooses the core by timing replays; NULL: nothing to choose */
-    pthread_mutex_t lock;   /* set_param, set_mode, reset, cores: never taken by a replay */
+    struct rd_tuner *tuner;  /* chooses the core by timing replays; NULL: nothing to choose */
+    pthread_mutex_t placing; /* of placing anew */
+    pthread_mutex_t lock;    /* set_param, set_mode, reset, cores: never taken by a replay */
     rd_atomic(struct rd_sticky *) sticky;
+    struct rd_stats stats;
+    struct rd_exec_check check;
+    uint32_t profile;        /* replays to be timed before the nodes are placed anew; 0 then */
+    int unsettled;           /* `tuner` or `profile` is set */
+    int in_group;            /* other execs share the series */
+    char placed[96];         /* how, for rondo_exec_describe */
     rd_atomic32 interpreted; /* mode of the frames to come, on a core of lanes */
     rd_atomic32 closed;      /* destroyed */
     rd_atomic64 refs;        /* its own, and of cores that retire */
@@ -144,6 +155,15 @@ static inline void *rd_slot_base(char *instance, int64_t origin)
 rondo_status rd_exec_compile(struct rd_exec *x, enum rd_core_kind kind, int interpret_only,
                              struct rd_plan **plan);
 void rd_recipe_free(struct rd_exec *x);
+/* A core of a kind from the recipe, ready but for its attachment. */
+rondo_status rd_exec_make_core(struct rd_exec *x, enum rd_core_kind kind, int interpret_only,
+                               struct rd_core **core);
+/* profile.c: places the nodes by the costs measured so far, and goes on compiled. What fails leaves
+ * the exec as it was placed. Outside of read sections; any thread. */
+void rd_exec_place_anew(struct rd_exec *x);
+/* group.c */
+rondo_status rd_exec_new_group(struct rd_subgraph *const *subgraphs, uint32_t count,
+                               const rondo_instantiate_options *options, struct rd_exec **execs);
 static inline void rd_exec_ref(struct rd_exec *x) { rd_add_relaxed(&x->refs, 1); }
 /* Frees an exec that nothing runs any more. */
 void rd_exec_unref(struct rd_exec *x);

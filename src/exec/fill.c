@@ -95,7 +95,7 @@ static void fill_gates(struct rd_track *t, struct rd_frame *f, const struct rd_r
         const rondo_event *e = &call->after[i];
         if (e->source)
             f->gate[f->gate_count++] =
-                (struct rd_gate){ rd_source_find(e->source), e->source, e->count };
+                (struct rd_gate){ rd_source_find(e->source), e->source, e->count, 0 };
     }
 }
 
@@ -171,6 +171,8 @@ void rd_frame_fill(struct rd_exec *x, uint64_t ticket, const struct rd_request *
     if (x->params)
         fill_params(x, f, call, k);
     fill_gates(t, f, call, local, k);
+    if (RD_UNLIKELY(rd_exec_is_checked(&x->check)))
+        rd_exec_check_frame(x, f);
     rd_store_relaxed(&f->left, f->interpreted ? t->lanes : t->sinks); /* published by seq */
     if (RD_UNLIKELY(rd_load_relaxed(&f->dirty)))
         rd_frame_clear_bad(t, f);

@@ -6,14 +6,13 @@
 #include "compile/compile.h"
 #include "src/base/env.h"
 #include "src/base/id.h"
+#include "src/exec/tuner.h"
+#include "src/frame/where.h"
 #include "src/machine/worker.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* A hand-over between two cores of one machine, by measurement: 50 to 300 ns one way. A task whose
- * cost nobody gave is taken to be worth handing over. */
-enum { HANDOVER_NS = 250, UNKNOWN_COST_NS = 10000 };
 enum { DEFAULT_WINDOW = 4, DEFAULT_TRACKS = 4 };
 
 static const char *const mode_names[] = { "RONDO_AUTO", "RONDO_COMPILED", "RONDO_INTERPRETED" };
@@ -36,6 +35,12 @@ static rondo_status check_options(const struct rd_subgraph *g, const rondo_insta
         return rd_error(RONDO_ERR_INVALID,
                         "subgraph '%s': instantiate: tracks %u is for RONDO_CONCURRENT only",
                         g->name, o->tracks);
+    if (o->schedule > RONDO_DATAFLOW)
+        return rd_error(RONDO_ERR_INVALID, "subgraph '%s': instantiate: schedule %u is unknown",
+                        g->name, o->schedule);
+    if (o->flags & ~(uint32_t)RONDO_TIMED)
+        return rd_error(RONDO_ERR_INVALID, "subgraph '%s': instantiate: flags 0x%x: unknown bits",
+                        g->name, o->flags);
     if (o->on_failure > RONDO_ON_FAILURE_CONTINUE)
         return rd_error(RONDO_ERR_INVALID, "subgraph '%s': instantiate: on_failure %u is unknown",
                         g->name, o->on_failure);
@@ -107,7 +112,13 @@ static int makes_call_external(const struct rd_node *n, const struct rd_extra *e
     return n->kind == RD_NODE_WAIT || (e->flags & (RONDO_DETACHED | RONDO_MAY_BLOCK));
 }
 
-static int take_recipe(struct rd_exec *x, const struct rd_subgraph *e)
+static rondo_status no_memory_to_place(const struct rd_subgraph *e)
+{
+    return rd_error(RONDO_ERR_MEMORY, "subgraph '%s': no memory to place %zu nodes", e->name,
+                    e->nodes.count);
+}
+
+static rondo_status take_recipe(struct rd_exec *x, const struct rd_subgraph *e)
 {
     struct rd_allocator *a = &x->rt->alloc;
     struct rd_recipe *r = &x->recipe;
@@ -117,22 +128,31 @@ static int take_recipe(struct rd_exec *x, const struct rd_subgraph *e)
     r->priority = rd_alloc_array(a, n, sizeof *r->priority);
     r->bound = rd_alloc_array(a, n, sizeof *r->bound);
     if (!r->cost || !r->priority || !r->bound)
-        return 0;
+        return no_memory_to_place(e);
     for (size_t v = 0; v < n; v++) {
         const struct rd_node *node = &e->nodes.item[v];
         r->cost[v] = node->cost_ns;
         r->priority[v] = node->priority;
         r->bound[v] = node->bound;
+        if (node->bound != RD_PROCESSOR_ANY && node->bound >= x->processors)
+            return rd_error(RONDO_ERR_INVALID,
+                            "node '%s': is on RONDO_CPU(%u), and the exec has %u processors",
+                            rd_subgraph_text(e, node->name), node->bound, x->processors);
+        if ((node->extra || node->patch_count) && x->schedule != RONDO_STATIC) {
+            if (!r->alone && !(r->alone = rd_zalloc_array(a, n, 1)))
+                return no_memory_to_place(e);
+            r->alone[v] = 1;
+        }
         if (!node->extra || !makes_call_external(node, rd_node_extra(e, (uint32_t)v)))
             continue;
         if (!r->external && !(r->external = rd_zalloc_array(a, n, 1)))
-            return 0;
+            return no_memory_to_place(e);
         r->external[v] = 1;
         if (rd_node_extra(e, (uint32_t)v)->flags & RONDO_MAY_BLOCK)
             r->bound[v] = (uint16_t)helper++;
     }
     x->helpers = helper - x->processors;
-    return 1;
+    return RONDO_OK;
 }
 
 void rd_recipe_free(struct rd_exec *x)
@@ -144,6 +164,7 @@ void rd_recipe_free(struct rd_exec *x)
     rd_free_array(a, r->priority, n, sizeof *r->priority);
     rd_free_array(a, r->bound, n, sizeof *r->bound);
     rd_free_array(a, r->external, n, 1);
+    rd_free_array(a, r->alone, n, 1);
     rd_graph_free(a, &r->graph);
     memset(r, 0, sizeof *r);
 }
@@ -160,7 +181,7 @@ rondo_status rd_exec_compile(struct rd_exec *x, enum rd_core_kind kind, int inte
         .priority = r->priority,
         .bound = r->bound,
         .external = interpret_only ? NULL : r->external,
-        .processors = kind == RD_CORE_ONE_LANE ? 1 : x->processors + x->helpers,
+        .processors = kind == RD_CORE_ONE_LANE || x->check.access ? 1 : x->processors + x->helpers,
         .helpers = kind == RD_CORE_ONE_LANE ? 0 : x->helpers,
         .handover_ns = x->handover_ns,
         .unknown_cost_ns = x->unknown_cost_ns,
@@ -172,10 +193,23 @@ rondo_status rd_exec_compile(struct rd_exec *x, enum rd_core_kind kind, int inte
     return rd_compile(&x->rt->alloc, &input, plan);
 }
 
+rondo_status rd_exec_make_core(struct rd_exec *x, enum rd_core_kind kind, int interpret_only,
+                               struct rd_core **core)
+{
+    struct rd_plan *plan = NULL;
+    rondo_status status = rd_exec_compile(x, kind, interpret_only, &plan);
+    if (!status)
+        status = rd_core_new(x, plan, kind, core);
+    if (!status)
+        rd_core_copy_work(*core, x->chosen);
+    return status;
+}
+
 static rondo_status compile_first(struct rd_exec *x, const struct rd_subgraph *g,
                                   struct rd_plan **plan)
 {
-    rondo_status status = rd_exec_compile(x, RD_CORE_LANES, 0, plan);
+    const int flow = x->schedule == RONDO_DATAFLOW; /* lanes only interpret then */
+    rondo_status status = rd_exec_compile(x, RD_CORE_LANES, flow, plan);
     x->compiled = status == RONDO_OK;
     if (status != RONDO_ERR_INVALID)
         return status;
@@ -192,6 +226,8 @@ static rondo_status compile_first(struct rd_exec *x, const struct rd_subgraph *g
 static rondo_status all_processors(struct rd_exec *x, const rondo_instantiate_options *o)
 {
     struct rd_allocator *a = &x->rt->alloc;
+    if (o->cpus)
+        return rd_cpus_of_runtime(x->rt, o->cpus, &x->processor, &x->processors);
     x->processors = x->rt->processors;
     x->processor = rd_alloc_array(a, x->processors, sizeof *x->processor);
     for (uint32_t i = 0; x->processor && i < x->processors; i++)
@@ -214,14 +250,18 @@ static struct rd_exec *make_exec(struct rd_subgraph *g, const rondo_instantiate_
     x->tracks = o->order != RONDO_CONCURRENT ? 1 : o->tracks ? o->tracks : DEFAULT_TRACKS;
     x->priority = o->priority;
     x->timed = (o->flags & RONDO_TIMED) != 0;
-    x->handover_ns = HANDOVER_NS;
-    x->unknown_cost_ns = UNKNOWN_COST_NS;
+    x->handover_ns = RD_HANDOVER_NS;
+    x->unknown_cost_ns = RD_UNKNOWN_COST_NS;
     x->nodes = (uint32_t)g->nodes.count;
+    x->profile = o->profile;
+    x->stats.alloc = &x->rt->alloc;
     x->tenant.sweep = rd_exec_sweep;
     x->tenant.closed = rd_exec_closed;
     x->tenant.free = rd_exec_tenant_free;
     rd_store_relaxed(&x->refs, 1); /* published with the exec's id */
     pthread_mutex_init(&x->lock, NULL);
+    pthread_mutex_init(&x->placing, NULL);
+    rd_where_know(RD_WORK_LANE, rd_lane_where);
     rd_runtime_ref(x->rt);
     rd_add_relaxed(&x->rt->execs, 1);
     return x;
@@ -243,11 +283,15 @@ void rd_exec_unref(struct rd_exec *x)
     while (x->cores)
         rd_core_free(x->cores);
     free_helpers(x);
+    rd_tuner_free(x);
     rd_recipe_free(x);
+    rd_exec_check_end(x);
+    rd_stats_free(&x->stats);
     rd_exec_unlower(x);
     if (x->series)
         rd_series_unref(x->series);
     rd_free_array(a, x->processor, x->processors, sizeof *x->processor);
+    pthread_mutex_destroy(&x->placing);
     pthread_mutex_destroy(&x->lock);
     rd_free(a, x, sizeof *x);
     rd_sub_relaxed(&rt->execs, 1);
@@ -269,6 +313,19 @@ static rondo_status take_series(struct rd_exec *x, const rondo_instantiate_optio
     return status;
 }
 
+static rondo_status start_helpers(struct rd_exec *x)
+{
+    rondo_status status = RONDO_OK;
+    x->helper = rd_zalloc(&x->rt->alloc, x->helpers * sizeof *x->helper, RD_LINE);
+    if (!x->helper)
+        return rd_error(RONDO_ERR_MEMORY, "exec: no memory for %u helper threads", x->helpers);
+    for (uint32_t i = 0; i < x->helpers && !status; i++) {
+        status = rd_worker_start_helper(&x->helper[i], x->rt, i);
+        x->helpers_started += !status;
+    }
+    return status;
+}
+
 /* Whether its frames need something of the replay that a plain one does not. */
 static void note_needs(struct rd_exec *x, const struct rd_subgraph *e)
 {
@@ -284,6 +341,31 @@ static void note_needs(struct rd_exec *x, const struct rd_subgraph *e)
                (!x->temporary_slots || x->temporary) && !x->program.pend_count;
 }
 
+/* What its replays begin on. */
+static rondo_status choose_first(struct rd_exec *x)
+{
+    rondo_status status = RONDO_OK;
+    struct rd_core *flow = NULL;
+    rd_store_relaxed(&x->core, x->chosen); /* published with the exec's id */
+    if (x->schedule == RONDO_DATAFLOW && !x->profile && x->mode != RONDO_INTERPRETED) {
+        status = rd_exec_make_core(x, RD_CORE_FLOW, 1, &flow);
+        if (status)
+            return status;
+        x->chosen = flow;
+    }
+    x->timed_always = x->timed;
+    if (x->profile)
+        x->timed = 1;
+    status = rd_exec_choose(x, x->mode == RONDO_INTERPRETED || x->profile);
+    if (!status)
+        status = rd_tuner_start(x);
+    x->unsettled = x->tuner || x->profile;
+    x->plain &= !x->timed && !rd_exec_is_checked(&x->check);
+    if (!x->unsettled)
+        rd_recipe_free(x);
+    return status;
+}
+
 static rondo_status build(struct rd_exec *x, struct rd_subgraph *g, struct rd_subgraph *e)
 {
     struct rd_plan *plan = NULL;
@@ -293,11 +375,16 @@ static rondo_status build(struct rd_exec *x, struct rd_subgraph *g, struct rd_su
         return status;
     x->serial_boundaries = x->order != RONDO_PIPELINED || x->recipe.graph.serial_boundaries;
     status = rd_exec_lower(x, e);
-    if (!status && !take_recipe(x, e))
-        status = rd_error(RONDO_ERR_MEMORY, "subgraph '%s': no memory to place %zu nodes", g->name,
-                          g->nodes.count);
+    x->program.stats = &x->stats;
+    x->stats.nodes = x->program.nodes;
+    if (!status)
+        status = rd_exec_check_begin(x, e);
+    if (!status)
+        status = take_recipe(x, e);
     if (!status)
         status = compile_first(x, g, &plan);
+    if (!status && x->helpers)
+        status = start_helpers(x);
     if (!status)
         status = rd_core_new(x, plan, RD_CORE_LANES, &core);
     if (!status)
@@ -306,10 +393,7 @@ static rondo_status build(struct rd_exec *x, struct rd_subgraph *g, struct rd_su
         return status;
     note_needs(x, e);
     x->chosen = core;
-    rd_store_relaxed(&x->core, core); /* published with the exec's id */
-    if (x->mode == RONDO_INTERPRETED)
-        status = rd_exec_choose(x, 1);
-    return status;
+    return choose_first(x);
 }
 
 rondo_status rd_exec_new(struct rd_subgraph *g, const rondo_instantiate_options *options,
@@ -330,10 +414,8 @@ rondo_status rd_exec_new(struct rd_subgraph *g, const rondo_instantiate_options 
         status = all_processors(x, options);
     if (!status)
         status = take_series(x, options, g->name, series);
-    if (!status) {
-        rd_add_relaxed(&g->refs, 1);
-        e = g;
-    }
+    if (!status)
+        status = rd_subgraph_expand(g, x->processors, &e);
     if (!status)
         status = build(x, g, e);
     if (e)

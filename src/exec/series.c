@@ -11,20 +11,17 @@ static uint32_t power_over(uint32_t least)
 
 static struct rd_source *make_source(struct rd_series *s, uint32_t track)
 {
-    struct rd_source *source = rd_source_new();
+    struct rd_source *source = rd_runtime_source(s->rt);
     if (!source)
         return NULL;
-    rd_add_relaxed(&s->rt->sources, 1);
     rd_store_relaxed(&source->track, track); /* published with the exec's id */
     return source;
 }
 
 static void free_source(struct rd_series *s, struct rd_source *source)
 {
-    if (!source)
-        return;
-    rd_source_retire(source);
-    rd_sub_relaxed(&s->rt->sources, 1);
+    if (source)
+        rd_runtime_source_end(s->rt, source);
 }
 
 static void free_series(struct rd_series *s)
@@ -142,7 +139,7 @@ static void resume(struct rd_series *s, struct rd_core *c, uint64_t at)
         rd_store_relaxed(&t->first, count);
         rd_store_relaxed(&t->resume, local);
     }
-    c->resume = (struct rd_gate){ s->all, rd_source_id(s->all), at };
+    c->resume = (struct rd_gate){ s->all, rd_source_id(s->all), at, 1 };
 }
 
 /* Under the lock: tickets up to `at` were this core's. */
@@ -163,7 +160,8 @@ rondo_status rd_series_switch(struct rd_series *s, struct rd_core *core, struct 
     rondo_status status = RONDO_OK;
     pthread_mutex_lock(&s->lock);
     word = rd_load_acquire(&s->word);
-    if (RD_WORD_CORE(word) == core->number)
+    if (RD_WORD_CORE(word) == core->number ||
+        rd_load_relaxed(&core->retired)) /* its exec has another one by now */
         goto unlock;
     if (rd_load_acquire(&s->all->done) < core->last) { /* it still runs what it ran before */
         *source = s->all;

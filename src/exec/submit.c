@@ -2,7 +2,7 @@
 /* Taking a ticket: everything is checked first, then the ticket is taken by CAS, its frame filled
  * and published. Nothing here blocks; waiting for room happens between two attempts, outside of the
  * read section and with a new look-up of the handle. */
-#include "src/exec/exec.h"
+#include "src/exec/tuner.h"
 
 #include "compile/run/lane.h"
 #include "src/base/id.h"
@@ -12,6 +12,8 @@
 #include <limits.h>
 
 static const rondo_replay_args none;
+
+enum { PART_VALUES = 64 }; /* of a call that may be submitted in parts */
 
 /* What to wait for when there is no room. */
 struct room {
@@ -67,8 +69,10 @@ static inline rondo_status take(struct rd_exec *x, uint64_t count, struct rd_req
         if (RD_UNLIKELY(rd_load_relaxed(&x->closed))) /* destroy waits for a grace period */
             return rd_error(RONDO_ERR_STALE, "exec '%s' was destroyed", x->program.exec_name);
         if (RD_UNLIKELY(RD_WORD_CORE(word) != c->number)) {
-            if (rd_series_switch(s, c, wait_source, wait_count))
+            struct rd_core *now = rd_load_acquire(&x->core);
+            if (now == c && rd_series_switch(s, c, wait_source, wait_count))
                 return RONDO_ERR_AGAIN;
+            c = now;
             word = rd_load_acquire(&s->word);
             continue;
         }
@@ -188,6 +192,8 @@ static rondo_status submit_one(struct rd_exec *x, struct rd_request *call, int d
     out->event = (rondo_event){ rd_source_id(t->source),
                                 (t->tracks == 1 ? ticket : ticket / t->tracks) + 1 };
     out->first = ticket;
+    if (RD_UNLIKELY(x->tuner != NULL))
+        rd_tuner_submitted(x, call->core, ticket);
     /* A caller that drives the only lane itself wakes nobody: it looks for work left when it gives
      * the seat back. The CAS of the seat orders the publication with its look. */
     if (drive && (out->lane = only_lane(t)) != NULL)
@@ -209,6 +215,44 @@ static rondo_status submit_many(struct rd_exec *x, const rondo_replay_args *args
     out->source = all;
     out->event = (rondo_event){ rd_source_id(all), call->first + args->count };
     out->first = call->first;
+    if (x->tuner)
+        rd_tuner_submitted(x, call->core, call->first);
+    return RONDO_OK;
+}
+
+/* What has to be done before, outside of the read section: not a status that leaves this file. */
+enum { PLACE_ANEW = -1, IN_PARTS = -2 };
+
+/* An exec whose core is not settled. room->count: replays of the first part. */
+static RD_NOINLINE rondo_status settle(struct rd_exec *x, const rondo_replay_args *args,
+                                       struct room *room)
+{
+    uint64_t count = args->count ? args->count : 1, part;
+    const int may_split =
+        !(args->flags & RONDO_NO_WAIT) && !rd_task_depth && args->value_count <= PART_VALUES;
+    if (x->profile) {
+        uint64_t ticket = RD_WORD_TICKET(rd_load_acquire(&x->series->word));
+        if (ticket < x->profile) {
+            if (ticket + count > x->profile && count > 1 && may_split && !x->stops) {
+                room->count = x->profile - ticket;
+                return IN_PARTS;
+            }
+            return RONDO_OK;
+        }
+        if (rd_load_acquire(&x->series->all->done) < ticket) { /* all that were timed */
+            room->source = x->series->all;
+            room->count = ticket;
+            room->id = rd_source_id(room->source);
+            return RONDO_ERR_AGAIN;
+        }
+        return PLACE_ANEW;
+    }
+    rd_tuner_step(x, count);
+    part = may_split ? rd_tuner_part(x, count) : 0;
+    if (part) {
+        room->count = part;
+        return IN_PARTS;
+    }
     return RONDO_OK;
 }
 
@@ -221,6 +265,10 @@ static inline rondo_status attempt(struct rd_exec *x, const rondo_replay_args *a
     call.binding_count = 0;
     if (!call.plain && (status = rd_request_check(x, args, &call)) != RONDO_OK)
         return status;
+    if (RD_UNLIKELY(x->unsettled) && (status = settle(x, args, room)) != RONDO_OK) {
+        rd_request_end(x, &call);
+        return status;
+    }
     if (args->count > 1)
         status = submit_many(x, args, &call, out, room);
     else
@@ -237,6 +285,38 @@ static rondo_status no_room(const struct rd_exec *x, const struct room *room)
     return rd_error(RONDO_ERR_AGAIN,
                     "exec '%s': its window of %u replays is full: replay %llu has not ended",
                     x->program.exec_name, x->window, (unsigned long long)room->count - 1);
+}
+
+static void advance_values(rondo_value *to, const rondo_value *from, uint32_t count, uint64_t by)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        to[i] = from[i];
+        to[i].value = (const char *)from[i].value + by * from[i].stride_bytes;
+    }
+}
+
+/* One call as several: its first replays, and the rest by another look at what to do. */
+static RD_NOINLINE rondo_status submit_parts(rondo_exec handle, const rondo_replay_args *args,
+                                             int64_t deadline, uint64_t part,
+                                             struct rd_submitted *out)
+{
+    rondo_replay_args first = *args, rest = *args;
+    rondo_value values[PART_VALUES];
+    struct rd_submitted begun;
+    rondo_status status;
+    first.count = part;
+    first.done = NULL;
+    status = rd_exec_submit(handle, &first, 0, deadline, &begun);
+    if (status)
+        return status;
+    advance_values(values, args->values, args->value_count, part);
+    rest.values = values;
+    rest.count -= part;
+    rest.after_count = 0;
+    rest.not_before_ns = 0;
+    status = rd_exec_submit(handle, &rest, 0, deadline, out);
+    out->first = begun.first;
+    return status;
 }
 
 rondo_status rd_exec_submit(rondo_exec handle, const rondo_replay_args *args, int drive,
@@ -257,7 +337,16 @@ rondo_status rd_exec_submit(rondo_exec handle, const rondo_replay_args *args, in
             no_room(x, &room);
             room.source = NULL;
         }
+        if (RD_UNLIKELY(status == PLACE_ANEW))
+            rd_exec_ref(x);
         rd_rcu_read_unlock();
+        if (RD_UNLIKELY(status < 0)) {
+            if (status == IN_PARTS)
+                return submit_parts(handle, args, deadline, room.count, out);
+            rd_exec_place_anew(x);
+            rd_exec_unref(x);
+            continue;
+        }
         if (status != RONDO_ERR_AGAIN || !room.source)
             return status;
         /* On the event's record: the exec may be destroyed meanwhile, and then the new look-up
