@@ -4,7 +4,6 @@
 #include "subgraph/subgraph.h"
 
 #include "src/event/counter.h"
-#include "subgraph/edges.h"
 
 #include <criterion/criterion.h>
 #include <rondo/rondo.h>
@@ -253,19 +252,15 @@ Test(traits, waits_and_signals)
 
 /* ---- what only the whole shows */
 
-/* The check alone, of the graph that the edges by hand are. */
-static void checked(const char *message)
+static void analysed(const char *message)
 {
-    static const struct rd_edges none;
-    struct rd_edge_lists lists = { g->edges.item, g->edges.count, 0, &none };
     struct rd_graph graph;
-    rondo_status status;
-    cr_assert_eq(rd_graph_build(&g->rt->alloc, &lists, (uint32_t)g->nodes.count, &graph), RONDO_OK);
-    status = rd_subgraph_check(g, &graph);
+    rondo_status status = rd_subgraph_analyse(g, 0, &graph);
     cr_assert_eq(status, message ? RONDO_ERR_INVALID : RONDO_OK, "%s", rondo_error_message());
     if (message)
         cr_assert_str_eq(rondo_error_message(), message);
-    rd_graph_free(&g->rt->alloc, &graph);
+    else
+        rd_graph_free(&g->rt->alloc, &graph);
 }
 
 #define UNWRITTEN(node)                                                                            \
@@ -278,21 +273,60 @@ Test(traits, a_temporary_is_written_first)
     TASK(RONDO_ACCESSES(rondo_read(zeroed, rondo_whole())));
     TASK(RONDO_ACCESSES(rondo_write(temporary, rondo_whole())));
     TASK(RONDO_ACCESSES(rondo_read(temporary, rondo_whole())));
-    checked(NULL);
+    analysed(NULL);
     close_all();
     open_all(0);
     TASK(RONDO_ACCESSES(rondo_reduce(temporary, rondo_whole(), RONDO_F64, RONDO_SUM)));
     TASK(RONDO_ACCESSES(rondo_read(temporary, rondo_whole())));
-    checked(NULL);
+    analysed(NULL);
     close_all();
     open_all(0);
     TASK(RONDO_ACCESSES(rondo_read_write(temporary, rondo_whole())));
-    checked(UNWRITTEN("t"));
+    analysed(UNWRITTEN("t"));
     close_all();
     open_all(0);
     TASK(RONDO_ACCESSES(rondo_read(temporary, rondo_whole())));
     TASK(RONDO_ACCESSES(rondo_write(temporary, rondo_whole())));
-    checked(UNWRITTEN("t"));
+    analysed(UNWRITTEN("t"));
+    close_all();
+}
+
+/* The flag of a condition is read, whatever else the node touches. */
+Test(traits, a_flag_is_read)
+{
+    rondo_when when;
+    struct rd_graph graph;
+    double zero = 0;
+    rondo_buffer buffer;
+    rondo_slot real;
+    open_all(0);
+    rondo_buffer_create(rt, &(rondo_buffer_desc){ .shape = { 8, { 2 }, { 0 } } }, &buffer);
+    real = rondo_subgraph_slot(h, &(rondo_slot_desc){ .buffer = buffer });
+    when = (rondo_when){ .flag = real };
+    TASK(RONDO_ACCESSES(rondo_write(real, rondo_span(0, 1))));                    /* 0 */
+    TASK(.flags = RONDO_NO_ACCESS, .when = when);                                 /* 1 */
+    rondo_record_wait(h, &(rondo_sync_desc){ .counter = counter, .when = when }); /* 2 */
+    TASK(RONDO_ACCESSES(rondo_write(real, rondo_span(1, 1)))); /* 3: another element */
+    TASK(.when = when);                                        /* 4: touches everything */
+    rondo_record_fill(h, &(rondo_move_desc){ .to = rondo_access_of(real, 0, rondo_whole()),
+                                             .value = &zero,
+                                             .value_bytes = 8 }); /* 5 */
+    cr_assert_eq(rondo_subgraph_status(h), RONDO_OK, "%s", rondo_error_message());
+    cr_assert_eq(rd_subgraph_analyse(g, 1, &graph), RONDO_OK, "%s", rondo_error_message());
+    static const uint8_t before[6][6] = { { 0 }, { 1 },          { 1 },
+                                          { 0 }, { 0, 1, 1, 1 }, { 0, 0, 0, 0, 1 } };
+    for (uint32_t v = 0; v < 6; v++)
+        for (uint32_t u_ = 0; u_ < 6; u_++) {
+            int found = 0;
+            for (uint32_t i = graph.first[v]; i < graph.first[v + 1]; i++)
+                found |= graph.pred[i].from == u_ && !graph.pred[i].distance;
+            if (before[v][u_])
+                cr_assert(found, "%u does not precede %u", u_, v);
+            else if (v < 4)
+                cr_assert(!found, "%u precedes %u", u_, v);
+        }
+    rd_graph_free(&g->rt->alloc, &graph);
+    cr_assert_eq(rondo_buffer_destroy(buffer), RONDO_OK);
     close_all();
 }
 
@@ -304,7 +338,7 @@ Test(traits, a_temporary_is_written_first_by_edges)
     read = TASK(RONDO_ACCESSES(rondo_read(temporary, rondo_whole())));
     write = TASK(RONDO_ACCESSES(rondo_write(temporary, rondo_whole())));
     cr_assert_eq(rondo_record_edge(h, write, read, 0), RONDO_OK);
-    checked(NULL);
+    analysed(NULL);
     close_all();
     open_all(RONDO_EDGES_EXPLICIT);
     write = TASK(RONDO_ACCESSES(rondo_write(temporary, rondo_whole())));
@@ -313,7 +347,7 @@ Test(traits, a_temporary_is_written_first_by_edges)
                                .fn = nothing,
                                RONDO_ACCESSES(rondo_read(temporary, rondo_whole())) });
     cr_assert_eq(rondo_record_edge(h, read, write, 0), RONDO_OK);
-    checked(UNWRITTEN("early"));
+    analysed(UNWRITTEN("early"));
     close_all();
 }
 
@@ -327,14 +361,12 @@ static void append(void *context, const char *piece)
 Test(traits, dot)
 {
     open_all(0);
-    rondo_record_task(h,
-                      &(rondo_task_desc){ .name = "team",
-                                          .fn = nothing,
-                                          .team = 2,
-                                          .flags = RONDO_SPMD | RONDO_MAY_STOP | RONDO_NO_ACCESS });
+    rondo_record_task(
+        h, &(rondo_task_desc){
+               .name = "team", .fn = nothing, .team = 2, .flags = RONDO_SPMD | RONDO_NO_ACCESS });
     rondo_record_task(h, &(rondo_task_desc){ .name = "some",
                                              .fn = nothing,
-                                             .flags = RONDO_NO_ACCESS,
+                                             .flags = RONDO_DETACHED | RONDO_NO_ACCESS,
                                              .when = { p, { 0 }, 4, 1 } });
     rondo_record_wait(h, &(rondo_sync_desc){ .counter = counter, .first = 5, .step = 2 });
     rondo_record_wait(h, &(rondo_sync_desc){ .event = event_param });
