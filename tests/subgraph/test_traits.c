@@ -375,8 +375,9 @@ Test(traits, dot)
     cr_assert_eq(rondo_subgraph_write_dot(h, append, NULL), RONDO_OK);
     cr_assert_str_eq(
         text, "digraph \"g\" {\n"
-              "  n0 [label=\"team\\nspmd, team of 2\\nmay stop\", shape=box];\n"
-              "  n1 [label=\"some\\nif parameter p\\nif n % 4 = 1\", shape=box, style=dashed];\n"
+              "  n0 [label=\"team\\nspmd, team of 2\", shape=box];\n"
+              "  n1 [label=\"some\\ndetached\\nif parameter p\\nif n % 4 = 1\", shape=box, "
+              "style=dashed];\n"
               "  n2 [label=\"wait\\n5 + 2 n\", shape=octagon];\n"
               "  n3 [label=\"wait\\nevent e\", shape=octagon];\n"
               "  n4 [label=\"signal\\nif n % 2 = 0\\n0 + 0 n\", shape=octagon, style=dashed];\n"
