@@ -143,15 +143,20 @@ static int driven_by_callers(struct rd_work *work)
     return work->own.calm < DOZES;
 }
 
-/* Registers in all that is waited for; returns the time to sleep at most (negative: for ever), and
- * the time that something waits for. */
+/* Registers in all that is waited for; returns the time to sleep at most (negative: for ever; 0:
+ * there is work), and the time that something waits for. A source that is blocked in the hands of
+ * this worker is asked to register whoever drove it before. */
 static int64_t register_waits(struct rd_worker *w, int64_t most, int64_t *until)
 {
     for (struct rd_work *work = w->agenda; work; work = work->own.next) {
         struct rd_unmet *u = &work->own.unmet;
+        int driven = work->own.last == RD_BUSY || driven_by_callers(work);
         if (work->own.last == RD_BUSY)
             u->until_ns = 0;
-        if (work->own.last == RD_BUSY || driven_by_callers(work)) {
+        if (RD_UNLIKELY(work->parks != NULL) && (!driven || work->own.last == RD_BLOCKED) &&
+            work->parks(work))
+            return 0;
+        if (driven) {
             if (work->own.calm < DOZES)
                 work->own.calm++;
             if (most < 0)
@@ -204,7 +209,8 @@ static void park(struct rd_worker *w, uint64_t attention, int64_t most,
                                               &until->source->wake, &until->source->at, 0 });
     /* Partner: the fence of every waker between its change and its look at the wake word. */
     rd_fence();
-    if (rd_load_acquire(&w->attention) != attention || anything_met(w) || is_complete(until))
+    if (!most || rd_load_acquire(&w->attention) != attention || anything_met(w) ||
+        is_complete(until))
         return;
     most = time_to_sleep(w, most, time);
     if (most)

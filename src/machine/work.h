@@ -57,6 +57,10 @@ struct rd_work {
     void (*detached)(struct rd_work *work);
     /* What an unmet wait of this source means, for the log: exec, node and counter. */
     void (*explain)(struct rd_work *work, const struct rd_unmet *unmet, char *text, size_t bytes);
+    /* Before the worker parks with the source asked in vain, between steps 1 and 3 of
+     * src/base/park.h: registers in what else ends its wait, fences, and looks; 1: there is work
+     * after all. NULL: the unmet wait says all. */
+    int (*parks)(struct rd_work *work);
     int32_t priority; /* greater is asked first */
     uint32_t kind;    /* RD_WORK_... */
     /* Not 0: advance would return DONE. For who may not advance: an agenda whose worker has no
