@@ -14,10 +14,10 @@ static int is_late(const struct rd_frame *f)
 RD_NOINLINE int rd_gate_holds(const struct rd_gate *g, const struct rd_frame *f,
                               struct rd_unmet *unmet)
 {
-    if (rd_source_reached(g->source, g->id, g->count) || is_late(f))
+    if (rd_source_reached(g->source, g->id, g->count) || (!g->always && is_late(f)))
         return 0;
     *unmet = (struct rd_unmet){ &g->source->done, g->count, &g->source->wake, &g->source->at,
-                                f->slow & RD_SLOW_DEADLINE ? f->deadline_ns : 0 };
+                                !g->always && (f->slow & RD_SLOW_DEADLINE) ? f->deadline_ns : 0 };
     return 1;
 }
 

@@ -48,6 +48,7 @@ struct rd_trace;
 struct rd_gate {
     struct rd_source *source;
     uint64_t id, count;
+    int always; /* also waited for past a deadline: the core that ran before */
 };
 
 enum { RD_HOLD_NONE, RD_HOLD_HELD, RD_HOLD_BUSY };
@@ -135,6 +136,8 @@ enum { RD_PENDING = -2147483647 - 1 };
 /* What such an op returns when it was called off: its bit is marked bad, no failure is recorded. */
 enum { RD_CALLED_OFF = -2147483647 };
 
+enum { RD_WATCHED = 1, RD_WATCHED_TUNER = 2 };
+
 struct rd_track {
     /* Read by everyone, written before the first replay. */
     uint32_t lanes, window, ring_mask, distance, sinks;
@@ -166,7 +169,7 @@ struct rd_track {
     /* src/exec: a replay of this track has ended. Called if `watched`, after the end's fence. */
     void (*ended)(struct rd_track *track);
     void *exec;
-    rd_atomic32 watched;
+    rd_atomic32 watched; /* RD_WATCHED_... */
     rd_atomic32 detach;   /* workers leave the lanes alone */
     rd_atomic32 attached; /* lanes on an agenda */
     rd_atomic64
