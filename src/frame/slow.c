@@ -70,8 +70,10 @@ static int timed(struct rd_lane *l, struct rd_frame *f, const struct rd_op *e)
         *first = 0;
     if (RD_UNLIKELY(code == RD_CALLED_OFF) || l->self.skipped)
         return code;
+    /* With fixed lanes and one track a node belongs to one lane, whose drivers take turns. */
     if (p->stats)
-        rd_stats_note(p->stats, e->node, (uint64_t)(end - begin));
+        rd_stats_note(p->stats, e->node, (uint64_t)(end - begin),
+                      l->track->tracks == 1 && !l->track->flow);
     if (l->track->trace && rd_tracing(l->track->trace))
         note_span(l, f, e->node, begin, end);
     return code;

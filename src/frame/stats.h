@@ -24,8 +24,9 @@ struct rd_node_times {
     uint64_t sum_ns, min_ns, max_ns; /* 0 if it never ran */
 };
 
-/* Adds one run. Without memory for the array it is not counted. */
-void rd_stats_note(struct rd_stats *stats, uint32_t node, uint64_t ns);
+/* Adds one run. Without memory for the array it is not counted. `alone`: no other run of the node
+ * can be added at the same time. */
+void rd_stats_note(struct rd_stats *stats, uint32_t node, uint64_t ns, int alone);
 /* What is known of a node; `stats` may be NULL. */
 void rd_stats_read(struct rd_stats *stats, uint32_t node, struct rd_node_times *times);
 /* Forgets all; nothing runs. */
