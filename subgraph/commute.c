@@ -9,6 +9,7 @@
  * not know these rows, then by number. Every edge leads on in that order, so there is no circle;
  * and it depends on the graph within a replay alone, so it is the same however replays follow each
  * other. */
+#include "subgraph/bytes.h"
 #include "subgraph/sort.h"
 #include "subgraph/walk.h"
 
@@ -39,11 +40,15 @@ struct rd_commute {
     uint32_t *kind_of; /* by access that commutes: accesses of one slot and region are one kind */
     uint32_t *open;    /* by kind: its class that may still grow, + 1 */
     uint32_t kinds;
+    uint8_t *seen; /* by access of a node */
+    size_t most;   /* of a node's accesses */
     struct class *class;
     struct member *member; /* entry 0 is not used */
     struct pair *pair;
     size_t classes, class_capacity, members, member_capacity, pairs, pair_capacity;
 };
+
+enum { NOTED = 1, LOOKED = 2 }; /* in `seen` */
 
 /* ---- kinds, by hashing */
 
@@ -111,7 +116,11 @@ rondo_status rd_commute_make(struct rd_walk *w)
         goto no_memory;
     x->kind_of = rd_alloc_array(w->alloc, g->accesses.count, sizeof *x->kind_of);
     x->open = rd_alloc_array(w->alloc, g->accesses.count, sizeof *x->open);
-    if (!x->kind_of || !x->open || !find_kinds(w, x, commuting) ||
+    for (i = 0; i < g->nodes.count; i++)
+        if (g->nodes.item[i].access_count > x->most)
+            x->most = g->nodes.item[i].access_count;
+    x->seen = rd_alloc_array(w->alloc, x->most, sizeof *x->seen);
+    if (!x->kind_of || !x->open || !x->seen || !find_kinds(w, x, commuting) ||
         !rd_grow(w->alloc, (void **)&x->member, &x->member_capacity, 0, 1, sizeof *x->member))
         goto no_memory;
     return RONDO_OK;
@@ -127,6 +136,7 @@ void rd_commute_free(struct rd_walk *w)
         return;
     rd_free_array(w->alloc, x->kind_of, accesses, sizeof *x->kind_of);
     rd_free_array(w->alloc, x->open, accesses, sizeof *x->open);
+    rd_free_array(w->alloc, x->seen, x->most, sizeof *x->seen);
     rd_free_array(w->alloc, x->class, x->class_capacity, sizeof *x->class);
     rd_free_array(w->alloc, x->member, x->member_capacity, sizeof *x->member);
     rd_free_array(w->alloc, x->pair, x->pair_capacity, sizeof *x->pair);
@@ -146,17 +156,71 @@ void rd_commute_begin(struct rd_walk *w)
 
 /* ---- the walk */
 
-/* The node touches the access's memory in another way too. */
-static int touches_otherwise(const struct rd_walk *w, const struct rd_access *a)
+static const char *base_of(const struct rd_walk *w, uint32_t slot)
+{
+    const struct rd_slot *s = &w->g->slots.item[slot];
+    return s->count
+               ? s->buffers[(s->ring_first + (uint64_t)w->copy * s->ring_stride) % s->count]->base
+               : NULL; /* its memory is its own */
+}
+
+/* Whether two accesses to one memory share bytes in the present copy. */
+static int meet(const struct rd_walk *w, const struct rd_access *a, const struct rd_access *b)
+{
+    const struct rd_slot *slot = w->g->slots.item;
+    uint32_t a_boxes, b_boxes, i, k;
+    const rd_box *a_box = rd_access_boxes(w->g, a, &a_boxes),
+                 *b_box = rd_access_boxes(w->g, b, &b_boxes);
+    for (i = 0; i < a_boxes; i++)
+        for (k = 0; k < b_boxes; k++)
+            if (rd_bytes_overlap(base_of(w, a->slot), &slot[a->slot].shape, &a_box[i],
+                                 base_of(w, b->slot), &slot[b->slot].shape, &b_box[k]))
+                return 1;
+    return 0;
+}
+
+/* Looks from access i of the present node at those it meets: whether one of them does not commute.
+ * Others are noted for a look of their own. */
+static int look_around(struct rd_walk *w, uint32_t i, uint32_t memory)
 {
     const struct rd_subgraph *g = w->g;
     const struct rd_node *n = &g->nodes.item[w->node];
-    uint32_t memory = rd_view_at(w->memories, a->slot, w->copy)->memory, i;
-    for (i = 0; i < n->access_count; i++) {
-        const struct rd_access *other = &g->accesses.item[n->access + i];
-        if (other->mode != RONDO_COMMUTE &&
-            rd_view_at(w->memories, other->slot, w->copy)->memory == memory)
+    const struct rd_access *a = &g->accesses.item[n->access];
+    uint8_t *seen = w->commute->seen;
+    uint32_t k;
+    seen[i] = LOOKED;
+    for (k = 0; k < n->access_count; k++) {
+        if (seen[k] || rd_view_at(w->memories, a[k].slot, w->copy)->memory != memory ||
+            !meet(w, &a[i], &a[k]))
+            continue;
+        if (a[k].mode != RONDO_COMMUTE)
             return 1;
+        seen[k] = NOTED;
+    }
+    return 0;
+}
+
+/* The node touches what it commutes on in another way too; or what another of its commuting
+ * accesses does so meets it. Then it reads and writes. */
+static int touches_otherwise(struct rd_walk *w, const struct rd_access *a)
+{
+    const struct rd_subgraph *g = w->g;
+    const struct rd_node *n = &g->nodes.item[w->node];
+    const struct rd_access *own = &g->accesses.item[n->access];
+    uint32_t memory = rd_view_at(w->memories, a->slot, w->copy)->memory, i, others = 0;
+    for (i = 0; i < n->access_count; i++)
+        others += own[i].mode != RONDO_COMMUTE &&
+                  rd_view_at(w->memories, own[i].slot, w->copy)->memory == memory;
+    if (!others)
+        return 0;
+    memset(w->commute->seen, 0, n->access_count);
+    w->commute->seen[a - own] = NOTED;
+    for (i = 0; i < n->access_count; i++) {
+        if (w->commute->seen[i] != NOTED)
+            continue;
+        if (look_around(w, i, memory))
+            return 1;
+        i = UINT32_MAX; /* from the beginning */
     }
     return 0;
 }

@@ -89,6 +89,7 @@ static void conflict_text(const struct rd_walk *w, uint32_t from, uint32_t dista
                                    *b = &g->accesses.item[v->access + k];
             const struct rd_slot *s = &g->slots.item[b->slot];
             if (!((a->mode | b->mode) & RONDO_WRITE) ||
+                (a->mode == RONDO_COMMUTE && b->mode == RONDO_COMMUTE) ||
                 !shared_box(w, a, w->copy - distance, b, w->copy, &box))
                 continue;
             region_text(&s->shape, &box, region);

@@ -366,26 +366,47 @@ static void bytes_of(const struct model *m, const struct node_model *n, int i, i
 
 static uint8_t touched[TIMES][ACCESSES][ARENA];
 
-/* With `commute` only whether they exclude each other without an order. */
-static int accesses_conflict(const struct model *m, int t, int i, int u, int k, int commute)
+static int share_bytes(const struct model *m, int t, int i, int u, int k)
 {
     const struct node_model *a = &m->node[t % m->nodes], *b = &m->node[u % m->nodes];
     const struct slot_model *s = &m->slot[a->slot[i]], *v = &m->slot[b->slot[k]];
-    int same_replay = t / m->nodes == u / m->nodes, byte;
-    int both = same_replay && a->access[i].mode == RONDO_COMMUTE &&
-               b->access[k].mode == RONDO_COMMUTE && (s == v || s->alias != v->alias);
-    if (both != commute || !((a->access[i].mode | b->access[k].mode) & RONDO_WRITE))
-        return 0;
-    if ((s->bound || v->bound) && !same_replay)
-        return 0;
-    if (s != v && s->alias == v->alias)
-        return 1;
+    int byte;
     if (s->bound != v->bound || s->token != v->token || ((s->bound || s->token) && s != v))
         return 0;
     for (byte = 0; byte < ARENA; byte++)
         if (touched[t][i][byte] && touched[u][k][byte])
             return 1;
     return 0;
+}
+
+/* What a node touches in another way too it does not commute on, nor on what meets that. */
+static uint8_t commutes[TIMES][ACCESSES];
+
+static void find_commuting(const struct model *m, int t)
+{
+    const struct node_model *n = &m->node[t % m->nodes];
+    int i, k, round;
+    for (i = 0; i < n->accesses; i++)
+        commutes[t][i] = n->access[i].mode == RONDO_COMMUTE;
+    for (round = 0; round < n->accesses; round++)
+        for (i = 0; i < n->accesses; i++)
+            for (k = 0; k < n->accesses; k++)
+                if (!commutes[t][k] && share_bytes(m, t, i, t, k))
+                    commutes[t][i] = 0;
+}
+
+/* With `commute` only whether they exclude each other without an order. */
+static int accesses_conflict(const struct model *m, int t, int i, int u, int k, int commute)
+{
+    const struct node_model *a = &m->node[t % m->nodes], *b = &m->node[u % m->nodes];
+    const struct slot_model *s = &m->slot[a->slot[i]], *v = &m->slot[b->slot[k]];
+    int same_replay = t / m->nodes == u / m->nodes;
+    int both = same_replay && commutes[t][i] && commutes[u][k] && (s == v || s->alias != v->alias);
+    if (both != commute || !((a->access[i].mode | b->access[k].mode) & RONDO_WRITE))
+        return 0;
+    if ((s->bound || v->bound) && !same_replay)
+        return 0;
+    return (s != v && s->alias == v->alias) || share_bytes(m, t, i, u, k);
 }
 
 static int runs(const struct model *m, int t)
@@ -403,6 +424,23 @@ static inline int excludes(const struct model *m, int t, int u)
     for (i = 0; i < a->accesses; i++)
         for (k = 0; k < b->accesses; k++)
             if (accesses_conflict(m, t, i, u, k, 1))
+                return 1;
+    return 0;
+}
+
+/* Whether two nodes of different replays conflict in another way than by accesses that commute. */
+static inline int conflict_otherwise(const struct model *m, int t, int u)
+{
+    const struct node_model *a = &m->node[t % m->nodes], *b = &m->node[u % m->nodes];
+    int i, k;
+    if (a->call || b->call)
+        return 1;
+    for (i = 0; i < a->accesses; i++)
+        for (k = 0; k < b->accesses; k++)
+            if ((!commutes[t][i] || !commutes[u][k] ||
+                 (a->slot[i] != b->slot[k] &&
+                  m->slot[a->slot[i]].alias == m->slot[b->slot[k]].alias)) &&
+                accesses_conflict(m, t, i, u, k, 0))
                 return 1;
     return 0;
 }
@@ -431,6 +469,8 @@ static inline void find_conflicts(const struct model *m, int carried, struct rel
     for (t = 0; t < times; t++)
         for (i = 0; i < m->node[t % m->nodes].accesses; i++)
             bytes_of(m, &m->node[t % m->nodes], i, t / m->nodes, touched[t][i]);
+    for (t = 0; t < times; t++)
+        find_commuting(m, t);
     memset(x, 0, sizeof *x);
     for (u = 0; u < times; u++)
         for (t = 0; t < u; t++)
@@ -447,6 +487,43 @@ static inline void add_hand_edges(const struct model *m, int carried, struct rel
             if (u < times && (carried || !m->hand[i].distance))
                 relate(x, t, u);
         }
+}
+
+/* ---- what was found */
+
+/* How often the buffers' meetings recur: all rings have 1 to 3 buffers. */
+enum { PHASES = 6 };
+
+/* The edges into a replay. */
+static inline void edges_into(const struct rd_graph *g, int replay, const uint32_t **first,
+                              const struct rd_edge **pred)
+{
+    *first = g->first;
+    *pred = g->pred;
+    if (g->phases > 1) {
+        const struct rd_variant *v = &g->variant[g->variant_of_phase[(uint32_t)replay % g->phases]];
+        *first = v->first;
+        *pred = v->pred;
+    }
+}
+
+static inline void relate_found(const struct model *m, const struct rd_graph *graph,
+                                struct relation *found)
+{
+    int times = REPLAYS * m->nodes, t, u, v;
+    uint32_t i;
+    memset(found, 0, sizeof *found);
+    for (u = 0; u < times; u++) {
+        const uint32_t *first;
+        const struct rd_edge *pred;
+        v = u % m->nodes;
+        edges_into(graph, u / m->nodes, &first, &pred);
+        for (i = first[v]; i < first[v + 1]; i++) {
+            t = (u / m->nodes - pred[i].distance) * m->nodes + (int)pred[i].from;
+            if (t >= 0)
+                relate(found, t, u);
+        }
+    }
 }
 
 #endif

@@ -3,41 +3,6 @@
  * ordered by the edges found, and each edge found must follow from conflicts. */
 #include "tests/subgraph/model.h"
 
-/* How often the buffers' meetings recur: all rings have 1 to 3 buffers. */
-enum { PHASES = 6 };
-
-/* The edges into a replay. */
-static void edges_into(const struct rd_graph *g, int replay, const uint32_t **first,
-                       const struct rd_edge **pred)
-{
-    *first = g->first;
-    *pred = g->pred;
-    if (g->phases > 1) {
-        const struct rd_variant *v = &g->variant[g->variant_of_phase[(uint32_t)replay % g->phases]];
-        *first = v->first;
-        *pred = v->pred;
-    }
-}
-
-static void relate_found(const struct model *m, const struct rd_graph *graph,
-                         struct relation *found)
-{
-    int times = REPLAYS * m->nodes, t, u, v;
-    uint32_t i;
-    memset(found, 0, sizeof *found);
-    for (u = 0; u < times; u++) {
-        const uint32_t *first;
-        const struct rd_edge *pred;
-        v = u % m->nodes;
-        edges_into(graph, u / m->nodes, &first, &pred);
-        for (i = first[v]; i < first[v + 1]; i++) {
-            t = (u / m->nodes - pred[i].distance) * m->nodes + (int)pred[i].from;
-            if (t >= 0)
-                relate(found, t, u);
-        }
-    }
-}
-
 /* What excludes each other is in some order, and counts as expected in that order; `order`: by
  * pairs of nodes of the last replays, which one it is. */
 static void take_orders(const struct model *m, const struct relation *closed, uint64_t seed,
