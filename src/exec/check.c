@@ -67,11 +67,19 @@ static void verify_off(struct rd_exec *x, const char *why)
     snprintf(x->check.off[1], sizeof x->check.off[1], "%s", why);
 }
 
+static int may_block(const struct rd_subgraph *e)
+{
+    for (size_t i = 0; i < e->extras.count; i++)
+        if (e->extras.item[i].flags & RONDO_MAY_BLOCK)
+            return 1;
+    return 0;
+}
+
 /* Drops what cannot be done here, or not together. */
 static void settle(struct rd_exec *x, const struct rd_subgraph *e)
 {
     char why[128];
-    if (x->check.access && x->helpers)
+    if (x->check.access && may_block(e))
         check_off(x, "tasks that may block run beside others");
     if (!x->check.verify)
         return;
@@ -96,6 +104,8 @@ rondo_status rd_exec_check_begin(struct rd_exec *x, const struct rd_subgraph *e)
     }
     if (x->check.access || x->check.shuffle || x->check.verify)
         x->schedule = RONDO_STATIC;
+    if (x->check.access)
+        x->profile = 0; /* there is nothing to place */
     if (!rd_exec_is_checked(&x->check))
         return RONDO_OK;
     x->check.has_regions = rd_regions_init(&x->check.regions, &x->rt->alloc, e);

@@ -25,7 +25,7 @@ void rd_exec_count_all(struct rd_exec *x, rondo_exec_counts *c)
     const struct rd_plan *plan = rd_load_acquire(&x->core)->plan;
     uint64_t n = plan->nodes;
     memset(c, 0, sizeof *c);
-    c->nodes = n;
+    c->nodes = x->nodes; /* recorded; the plan may have more */
     c->edges = plan->edges;
     c->carried_edges = plan->carried_edges;
     c->waits = plan->wait_count;
@@ -124,6 +124,7 @@ void rd_exec_describe(struct rd_exec *x, void (*write)(void *, const char *), vo
     line(&page, "replays: %llu submitted, %llu ended\n",
          (unsigned long long)RD_WORD_TICKET(rd_load_relaxed(&x->series->word)),
          (unsigned long long)rd_exec_ended(x));
+    rd_exec_describe_times(x, write, context);
 }
 
 /* ---- one node */
@@ -163,5 +164,6 @@ rondo_status rd_exec_node_info(struct rd_exec *x, rondo_node node, rondo_node_in
     info->interpreted = (int32_t)rd_load_relaxed(&x->interpreted);
     if (!x->compiled)
         snprintf(info->why, sizeof info->why, "%.95s", x->why);
+    rd_exec_node_times(x, v, info);
     return RONDO_OK;
 }

@@ -252,4 +252,10 @@ rondo_status rd_exec_result_of(struct rd_exec *x, uint64_t first, uint64_t end,
                                rondo_result *result);
 uint64_t rd_exec_ended(struct rd_exec *x); /* replays that have ended, in order */
 
+/* ---- times.c */
+void rd_exec_node_times(struct rd_exec *x, uint32_t node, rondo_node_info *info);
+/* The slowest nodes, if any was timed. */
+void rd_exec_describe_times(struct rd_exec *x, void (*write)(void *context, const char *text),
+                            void *context);
+
 #endif

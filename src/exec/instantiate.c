@@ -208,8 +208,9 @@ rondo_status rd_exec_make_core(struct rd_exec *x, enum rd_core_kind kind, int in
 static rondo_status compile_first(struct rd_exec *x, const struct rd_subgraph *g,
                                   struct rd_plan **plan)
 {
-    const int flow = x->schedule == RONDO_DATAFLOW; /* lanes only interpret then */
-    rondo_status status = rd_exec_compile(x, RD_CORE_LANES, flow, plan);
+    /* Lanes only interpret then. */
+    const int only = x->schedule == RONDO_DATAFLOW || x->check.access;
+    rondo_status status = rd_exec_compile(x, RD_CORE_LANES, only, plan);
     x->compiled = status == RONDO_OK;
     if (status != RONDO_ERR_INVALID)
         return status;
