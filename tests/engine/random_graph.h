@@ -258,7 +258,7 @@ void rg_recorded_free(struct rg_recorded *recorded); /* ends subgraph and buffer
 
 struct rg_variant {
     const char *name;
-    uint32_t mode, order;
+    uint32_t mode, order, schedule;
     int toggles; /* RG_SET_MODE steps are performed */
 };
 /* What the oracle says of the script. */

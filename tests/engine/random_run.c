@@ -238,6 +238,7 @@ int rg_play(struct rg_run *run, rondo_runtime runtime, const struct rg_variant *
     y.exact = variant->order != RONDO_PIPELINED || expected->replays_run == expected->replays;
     rondo_instantiate_options options = { .mode = variant->mode,
                                           .order = variant->order,
+                                          .schedule = variant->schedule,
                                           .window = p->window,
                                           .on_failure = p->on_failure };
     if (variant->order == RONDO_CONCURRENT)

@@ -9,14 +9,18 @@
 #include <stdio.h>
 
 static const struct rg_variant variants[] = {
-    { "interpreted", RONDO_INTERPRETED, RONDO_SERIAL, 0 },
-    { "compiled serial", RONDO_COMPILED, RONDO_SERIAL, 0 },
-    { "compiled pipelined", RONDO_COMPILED, RONDO_PIPELINED, 0 },
-    { "toggling serial", RONDO_AUTO, RONDO_SERIAL, 1 },
-    { "toggling pipelined", RONDO_AUTO, RONDO_PIPELINED, 1 },
-    { "compiled concurrent", RONDO_COMPILED, RONDO_CONCURRENT, 0 },
-    { "interpreted concurrent", RONDO_INTERPRETED, RONDO_CONCURRENT, 0 },
-    { "toggling concurrent", RONDO_AUTO, RONDO_CONCURRENT, 1 },
+    { "interpreted", RONDO_INTERPRETED, RONDO_SERIAL, RONDO_SCHEDULE_AUTO, 0 },
+    { "compiled serial", RONDO_COMPILED, RONDO_SERIAL, RONDO_SCHEDULE_AUTO, 0 },
+    { "compiled pipelined", RONDO_COMPILED, RONDO_PIPELINED, RONDO_SCHEDULE_AUTO, 0 },
+    { "toggling serial", RONDO_AUTO, RONDO_SERIAL, RONDO_SCHEDULE_AUTO, 1 },
+    { "toggling pipelined", RONDO_AUTO, RONDO_PIPELINED, RONDO_SCHEDULE_AUTO, 1 },
+    { "dataflow serial", RONDO_COMPILED, RONDO_SERIAL, RONDO_DATAFLOW, 0 },
+    { "dataflow pipelined", RONDO_COMPILED, RONDO_PIPELINED, RONDO_DATAFLOW, 0 },
+    { "toggling dataflow", RONDO_AUTO, RONDO_PIPELINED, RONDO_DATAFLOW, 1 },
+    { "compiled concurrent", RONDO_COMPILED, RONDO_CONCURRENT, RONDO_SCHEDULE_AUTO, 0 },
+    { "interpreted concurrent", RONDO_INTERPRETED, RONDO_CONCURRENT, RONDO_SCHEDULE_AUTO, 0 },
+    { "toggling concurrent", RONDO_AUTO, RONDO_CONCURRENT, RONDO_SCHEDULE_AUTO, 1 },
+    { "dataflow concurrent", RONDO_COMPILED, RONDO_CONCURRENT, RONDO_DATAFLOW, 0 },
 };
 enum { VARIANTS = sizeof variants / sizeof *variants, WORKERS = 4 };
 
