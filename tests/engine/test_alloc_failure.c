@@ -2,70 +2,10 @@
 /* No memory, at every allocation that a program of all kinds of calls reaches, once and for good:
  * the call that meets it returns RONDO_ERR_MEMORY (a builder {0}), the same call succeeds when
  * there is memory again, what it computes is right, and in the end not a byte is left. */
-#include "tests/engine/engine_check.h"
+#include "tests/engine/short_memory.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-/* ---- a memory that ends at the n-th block */
-
-static struct hooks {
-    atomic_llong calls, live;
-    atomic_llong fail_at; /* 0: never */
-    atomic_int persistent, failures;
-} hooks;
-
-static void *allocate(void *context, size_t bytes, size_t align)
-{
-    struct hooks *h = context;
-    void *block = NULL;
-    long long n = atomic_fetch_add(&h->calls, 1) + 1, at = atomic_load(&h->fail_at);
-    if (at && (n == at || (n > at && atomic_load(&h->persistent)))) {
-        atomic_fetch_add(&h->failures, 1);
-        return NULL;
-    }
-    if (posix_memalign(&block, align < sizeof(void *) ? sizeof(void *) : align, bytes) != 0)
-        return NULL;
-    memset(block, 0xa5, bytes); /* nobody may rely on zeros */
-    atomic_fetch_add(&h->live, 1);
-    return block;
-}
-
-static void release(void *context, void *block)
-{
-    struct hooks *h = context;
-    atomic_fetch_sub(&h->live, 1);
-    free(block);
-}
-
-/* A refused call: memory was refused before, it said so, and from now on there is enough. */
-static void refused(rondo_status status, const char *call)
-{
-    cr_assert_eq(status, RONDO_ERR_MEMORY, "%s: '%s': %s (allocation %lld)", call,
-                 rondo_status_string(status), rondo_error_message(), atomic_load(&hooks.fail_at));
-    cr_assert(atomic_load(&hooks.failures) > 0, "%s: no memory, but none was refused: %s", call,
-              rondo_error_message());
-    cr_assert(strstr(rondo_error_message(), "memory"), "%s: '%s'", call, rondo_error_message());
-    cr_assert(atomic_exchange(&hooks.fail_at, 0) != 0, "%s: refused again: %s", call,
-              rondo_error_message());
-}
-
-#define TRY(call)                                         \
-    for (rondo_status try_; (try_ = (call)) != RONDO_OK;) \
-    refused(try_, #call)
-/* The same of a call with an output, which a refusal leaves as it was. */
-#define TRY_OUT(output, call)                                       \
-    for (rondo_status try_; (try_ = (call)) != RONDO_OK;) {         \
-        refused(try_, #call);                                       \
-        cr_assert_eq((output).id, 0, "%s wrote its output", #call); \
-    }
-#define TRY_HANDLE(g, handle, call)               \
-    while (((handle) = (call)).id == 0) {         \
-        refused(rondo_subgraph_status(g), #call); \
-        ET_OK(rondo_subgraph_clear_error(g));     \
-    }
 
 /* ---- the program */
 
@@ -324,10 +264,7 @@ static int run_all(long long fail_at, int persistent)
     struct program *p = calloc(1, sizeof *p);
     cr_assert(p);
     et_alarm(60, "stuck: allocation %lld fails%s\n", fail_at, persistent ? " for good" : "");
-    atomic_store(&hooks.calls, 0);
-    atomic_store(&hooks.failures, 0);
-    atomic_store(&hooks.persistent, persistent);
-    atomic_store(&hooks.fail_at, fail_at);
+    begin_memory(fail_at, persistent);
     open_all(p);
     record_places(p);
     record_tasks(p);
