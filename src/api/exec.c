@@ -161,7 +161,7 @@ rondo_status rondo_replay_and_wait_sized(rondo_exec exec, const rondo_replay_arg
     if (status)
         return status;
     end = s.first + (args && args->count ? args->count : 1);
-    if (RD_UNLIKELY(!clean))
+    if (RD_UNLIKELY(!clean || s.timed))
         return tell_result(exec, s.first, end, result, result_bytes);
     if (result)
         give_success(end, result, result_bytes);

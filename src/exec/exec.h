@@ -216,6 +216,7 @@ struct rd_submitted {
     struct rd_source *source;
     struct rd_lane *lane; /* its seat is taken for the caller, who drives it and gives it back */
     uint64_t first;       /* ticket */
+    int timed;            /* the replays' begin and end are noted */
 };
 rondo_status rd_exec_submit(rondo_exec handle, const rondo_replay_args *args, int drive,
                             int64_t deadline, struct rd_submitted *out);

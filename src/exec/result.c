@@ -31,8 +31,10 @@ rondo_status rd_exec_result_of(struct rd_exec *x, uint64_t first, uint64_t end,
     rondo_status status = RONDO_OK;
     rd_result_success(end, result);
     if (!rd_load_relaxed(
-            &x->series->failures.bad)) /* nothing ever failed; the replays' end was acquired */
+            &x->series->failures.bad)) { /* nothing ever failed; the replays' end was acquired */
+        rd_failures_times(&x->series->failures, result);
         return RONDO_OK;
+    }
     for (uint64_t r = first; r < end && !status; r++) {
         if (rd_failures_result(&x->series->failures, &x->program, r, end - 1, result))
             result->status = RONDO_OK; /* too long ago to be kept: it did not fail lately */

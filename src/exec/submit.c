@@ -273,6 +273,7 @@ static inline rondo_status attempt(struct rd_exec *x, const rondo_replay_args *a
         status = submit_many(x, args, &call, out, room);
     else
         status = submit_one(x, &call, drive, out, room);
+    out->timed = !call.plain && call.timed;
     if (RD_UNLIKELY(call.binding_count))
         rd_request_end(x, &call);
     if (status == RONDO_ERR_AGAIN)

@@ -112,6 +112,8 @@ void rd_failures_new_epoch(struct rd_failures *fs, uint64_t first_replay);
 /* The call that ends before `end` was stopped: its replays [first, end) do not run. Said again of
  * the same call, the least `first` holds. Takes the lock. */
 void rd_failures_note_stop(struct rd_failures *fs, uint64_t first, uint64_t end);
+/* Adds the times of result->replay, if they were noted. Takes the lock. */
+void rd_failures_times(struct rd_failures *fs, rondo_result *result);
 /* When the replay ran. Takes the lock. */
 void rd_failures_note_times(struct rd_failures *fs, uint64_t replay, int64_t begin_ns,
                             int64_t end_ns);

@@ -150,6 +150,13 @@ static void tell_times(const struct rd_failures *fs, rondo_result *result)
     }
 }
 
+void rd_failures_times(struct rd_failures *fs, rondo_result *result)
+{
+    pthread_mutex_lock(&fs->lock);
+    tell_times(fs, result);
+    pthread_mutex_unlock(&fs->lock);
+}
+
 /* ---- results */
 
 static void tell(const struct rd_failure *k, rondo_result *result)
