@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `rondo-bench compare`: every bar, each a ratio to something measured in the same run by turns. */
+#include "bench/auto.h"
 #include "bench/contest.h"
 #include "bench/costs.h"
+#include "bench/irregular.h"
 #include "bench/machine.h"
 #include "bench/measures.h"
 #include "bench/metg_table.h"
 #include "bench/options.h"
+#include "bench/period.h"
 #include "bench/progress.h"
 #include "bench/report.h"
 #include "bench/support.h"
+#include "bench/trace_cost.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,6 +80,18 @@ static void bar_p2(struct run *run, uint32_t width, double limit)
 
 /* ---- P3 */
 
+/* Quick: only what the bars are against. */
+static struct metg_table *metg_of(const struct run *run)
+{
+    static const char *const names[] = { "rondo", "handwritten", "tbb", "mpi", "openmp" };
+    const struct peer *impl[sizeof names / sizeof *names];
+    unsigned impls = 0;
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (peer_find(names[i]))
+            impl[impls++] = peer_find(names[i]);
+    return metg_table_make(impl, run->options->quick ? impls : 0);
+}
+
 static void bars_p3(struct run *run, struct metg_table *all)
 {
     static const enum graph_kind stencil[] = { PATTERN_STENCIL_1D };
@@ -89,6 +105,26 @@ static void bars_p3(struct run *run, struct metg_table *all)
             };
             metg_table_add(all, &what, run->options->quick ? 3 : 7, &run->report);
         }
+}
+
+/* ---- P4, P7 */
+
+static void bars_p4(struct run *run, struct table *all)
+{
+    static const struct body_spec bodies[] = { { BODY_EMPTY, 0 },
+                                               { BODY_UNEVEN, 300 },
+                                               { BODY_UNEVEN, 2000 } };
+    for (unsigned g = 0; g < (run->options->quick ? 1u : IRREGULAR_GRAPHS); g++)
+        for (unsigned b = 0; b < (run->options->quick ? 2u : 3u); b++)
+            irregular_add(all, &run->report, g, &bodies[b], run->options->quick ? 5 : 15);
+}
+
+static void bars_p7(struct run *run, struct table *all)
+{
+    int quick = run->options->quick;
+    for (unsigned kind = 0; kind < GRAPH_KINDS; kind++)
+        auto_add(all, &run->report, (enum graph_kind)kind, quick ? 250 : 1000, quick ? 5 : 9,
+                 quick);
 }
 
 /* ---- P5 */
@@ -201,6 +237,23 @@ static void bar_p10(struct run *run)
     fprintf(run->notes, "P10: %ld context switches in the idle second\n", idle.switches);
 }
 
+/* ---- P11, P12 */
+
+static void bars_p11(struct run *run)
+{
+    struct trace_cost cost = trace_cost_measure(run->options->quick ? 9 : 31);
+    report_ratio(&run->report, "P11", "chain of 1000, one lane, after a trace: ns per node",
+                 cost.after, "before any trace", cost.before, 1.01);
+    report_ratio(&run->report, "P11", "chain of 1000, one lane, while tracing: ns per node",
+                 cost.tracing, "60 ns", (struct range){ 60, 60 }, 1);
+}
+
+static void bars_p12(struct run *run)
+{
+    const struct options *o = run->options;
+    period_add(&run->report, o->longer ? 1000000 : o->quick ? 2000 : 100000, o->format, stdout);
+}
+
 /* ---- all */
 
 static void heading(const struct run *run, const char *text)
@@ -213,7 +266,8 @@ static void heading(const struct run *run, const char *text)
 int command_compare(const struct options *o)
 {
     struct run run = { .options = o };
-    struct metg_table *metg = metg_table_make(NULL, 0);
+    struct metg_table *metg = metg_of(&run);
+    struct table *irregular = irregular_table(), *settled = auto_table();
     run.rounds = o->rounds ? o->rounds : o->quick ? 9 : 31;
     run.notes = o->format == TABLE_ALIGNED ? stdout : stderr;
     machine_describe(run.notes, "- ");
@@ -234,13 +288,24 @@ int command_compare(const struct options *o)
     bar_p2(&run, 2, 1.15);
     bar_p2(&run, 8, 1.4);
     bars_p3(&run, metg);
+    bars_p4(&run, irregular);
+    bars_p7(&run, settled);
     bars_p5(&run);
     bars_p8(&run);
     bars_p9(&run);
     bar_p10(&run);
+    bars_p11(&run);
 
     heading(&run, "Smallest tasks");
     metg_table_end(metg, o->format, stdout);
+    heading(&run, "Irregular graphs and bodies");
+    table_write(irregular, o->format, stdout);
+    table_free(irregular);
+    heading(&run, "What auto settles on");
+    table_write(settled, o->format, stdout);
+    table_free(settled);
+    heading(&run, "At a steady period");
+    bars_p12(&run);
     heading(&run, "Bars");
     report_end(&run.report, o->format, stdout);
     return 0;

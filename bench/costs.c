@@ -14,22 +14,35 @@ enum { SAMPLE_NS = 2000000 };
 static const struct {
     const char *label, *peer;
     enum replay_mode mode;
+    enum replay_schedule schedule;
     unsigned workers;
     int bind;
 } rows[COST_ROWS] = {
-    [COST_LOOP] = { "loop, one thread", "loop", MODE_COMPILED, 1, 0 },
-    [COST_HANDWRITTEN] = { "handwritten, two threads", "handwritten", MODE_COMPILED, 2, 1 },
-    [COST_ONE_LANE] = { "rondo compiled, one lane", "rondo", MODE_COMPILED, 1, 0 },
-    [COST_TWO_LANES] = { "rondo compiled, two lanes", "rondo", MODE_COMPILED, 2, 1 },
-    [COST_INTERPRETED_1] = { "rondo interpreted, one worker", "rondo", MODE_INTERPRETED, 1, 0 },
-    [COST_INTERPRETED_2] = { "rondo interpreted, two workers", "rondo", MODE_INTERPRETED, 2, 1 },
-    [COST_INTERPRETED] = { "rondo interpreted, placed by cost", "rondo", MODE_INTERPRETED, 2, 0 },
-    [COST_TBB] = { "oneTBB tasks, own counters", "tbb", MODE_COMPILED, 2, 0 },
-    [COST_TBB_FLOW] = { "oneTBB flow graph", "tbb-flow", MODE_COMPILED, 2, 0 },
-    [COST_OPENMP] = { "OpenMP task depend", "openmp", MODE_COMPILED, 2, 0 },
-    [COST_MPI] = { "MPI persistent requests", "mpi", MODE_COMPILED, 2, 0 },
-    [COST_SPIN_BARRIER] = { "spinning barrier per step", "spin-barrier", MODE_COMPILED, 2, 0 },
-    [COST_BARRIER] = { "POSIX barrier per step", "barrier", MODE_COMPILED, 2, 0 },
+    [COST_LOOP] = { "loop, one thread", "loop", MODE_COMPILED, SCHEDULE_STATIC, 1, 0 },
+    [COST_HANDWRITTEN] = { "handwritten, two threads", "handwritten", MODE_COMPILED,
+                           SCHEDULE_STATIC, 2, 1 },
+    [COST_ONE_LANE] = { "rondo compiled, one lane", "rondo", MODE_COMPILED, SCHEDULE_STATIC, 1, 0 },
+    [COST_TWO_LANES] = { "rondo compiled, two lanes", "rondo", MODE_COMPILED, SCHEDULE_STATIC, 2,
+                         1 },
+    [COST_INTERPRETED_1] = { "rondo interpreted, one worker", "rondo", MODE_INTERPRETED,
+                             SCHEDULE_STATIC, 1, 0 },
+    [COST_INTERPRETED_2] = { "rondo interpreted, two workers", "rondo", MODE_INTERPRETED,
+                             SCHEDULE_STATIC, 2, 1 },
+    [COST_INTERPRETED] = { "rondo interpreted, placed by cost", "rondo", MODE_INTERPRETED,
+                           SCHEDULE_STATIC, 2, 0 },
+    [COST_DATAFLOW] = { "rondo dataflow, two workers", "rondo", MODE_COMPILED, SCHEDULE_DATAFLOW, 2,
+                        0 },
+    [COST_TBB] = { "oneTBB tasks, own counters", "tbb", MODE_COMPILED, SCHEDULE_STATIC, 2, 0 },
+    [COST_TBB_FLOW] = { "oneTBB flow graph", "tbb-flow", MODE_COMPILED, SCHEDULE_STATIC, 2, 0 },
+    [COST_OPENMP] = { "GCC OpenMP task depend", "openmp", MODE_COMPILED, SCHEDULE_STATIC, 2, 0 },
+    [COST_OPENMP_FOR] = { "GCC OpenMP for, per step", "openmp-for", MODE_COMPILED, SCHEDULE_STATIC,
+                          2, 0 },
+    [COST_LLVM_OPENMP] = { "LLVM OpenMP task depend", "llvm-openmp", MODE_COMPILED, SCHEDULE_STATIC,
+                           2, 0 },
+    [COST_MPI] = { "MPI persistent requests", "mpi", MODE_COMPILED, SCHEDULE_STATIC, 2, 0 },
+    [COST_SPIN_BARRIER] = { "spinning barrier per step", "spin-barrier", MODE_COMPILED,
+                            SCHEDULE_STATIC, 2, 0 },
+    [COST_BARRIER] = { "POSIX barrier per step", "barrier", MODE_COMPILED, SCHEDULE_STATIC, 2, 0 },
 };
 
 static const struct {
@@ -61,6 +74,7 @@ static void measure_graph(struct costs *costs, unsigned at, unsigned rounds)
         const struct peer *peer = peer_find(rows[r].peer);
         struct setup setup = { .body = body_empty,
                                .mode = rows[r].mode,
+                               .schedule = rows[r].schedule,
                                .workers = rows[r].workers,
                                .bind = rows[r].bind,
                                .told = &empty_bodies };

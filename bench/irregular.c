@@ -179,7 +179,12 @@ int command_irregular(const struct options *o)
                                                { BODY_UNEVEN, 300 },
                                                { BODY_UNEVEN, 2000 } };
     struct table *t = irregular_table();
-    int any = o->graph == GRAPH_KINDS;
+    int any = o->graph == GRAPH_KINDS, found = any;
+    for (unsigned g = 0; g < IRREGULAR_GRAPHS; g++)
+        found |= graphs[g].kind == o->graph;
+    if (!found)
+        bench_die(BENCH_EXIT_USAGE, "--graph %s: not one of those that are measured",
+                  graph_kind_name(o->graph));
     if (o->format == TABLE_ALIGNED)
         printf("cache line, CPU to CPU and back: %.0f ns\n", machine_round_trip_ns());
     for (unsigned g = 0; g < IRREGULAR_GRAPHS; g++) {

@@ -97,17 +97,20 @@ static double submit_all(struct submitters *s)
     return (timing_ns() - start) / (double)(s->replays * s->threads);
 }
 
-static void with_submitters(const struct options *o)
+/* One submitter, two on one exec, two with an exec each, of one schedule. */
+static void submit_with(const struct options *o, struct table *t, enum replay_schedule schedule)
 {
     static const char *const what[] = { "one", "two, one exec", "two, an exec each" };
     struct graph *g = graph_make(GRAPH_STENCIL, 2, 5, 2);
-    struct setup setup = { .body = body_empty, .order = ORDER_PIPELINED, .workers = 2, .bind = 1 };
+    struct setup setup = { .body = body_empty,
+                           .order = ORDER_PIPELINED,
+                           .schedule = schedule,
+                           .workers = 2,
+                           .bind = schedule == SCHEDULE_STATIC };
     peer_must_check(&peer_rondo, g, &setup);
     void *built[2] = { peer_rondo.build(g, &setup), peer_rondo.build(g, &setup) };
     uint64_t replays = o->replays ? o->replays : 20000;
     struct samples ns[3] = { { 0 }, { 0 }, { 0 } };
-    struct table *t = table_make("submitters,nodes,lanes,replays,ns_per_replay_min,"
-                                 "ns_per_replay_median");
     for (unsigned round = 0; round < (o->rounds ? o->rounds : 7); round++)
         for (unsigned kind = 0; kind < (o->submitters == 1 ? 1u : 3u); kind++) {
             struct submitters s = { .exec = { rondo_impl_exec(built[0]),
@@ -118,18 +121,26 @@ static void with_submitters(const struct options *o)
         }
     for (unsigned kind = 0; kind < 3 && ns[kind].count; kind++) {
         table_cell(t, "%s", what[kind]);
+        table_cell(t, "%s", replay_schedule_name(schedule));
         table_cell(t, "%u", g->nodes);
-        table_cell(t, "2");
         table_cell(t, "%llu", (unsigned long long)replays);
         table_cell(t, "%.0f", samples_min(&ns[kind]));
         table_cell(t, "%.0f", samples_median(&ns[kind]));
         samples_clear(&ns[kind]);
     }
-    table_write(t, o->format, stdout);
-    table_free(t);
     peer_rondo.free(built[0]);
     peer_rondo.free(built[1]);
     graph_free(g);
+}
+
+static void with_submitters(const struct options *o)
+{
+    struct table *t = table_make("submitters,schedule,nodes,replays,ns_per_replay_min,"
+                                 "ns_per_replay_median");
+    submit_with(o, t, SCHEDULE_STATIC); /* two lanes, forced */
+    submit_with(o, t, SCHEDULE_AUTO);
+    table_write(t, o->format, stdout);
+    table_free(t);
 }
 
 int command_latency(const struct options *o)

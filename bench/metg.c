@@ -75,39 +75,48 @@ static struct range measured(struct entry *e)
     return r;
 }
 
-/* The loop (entry 0) always takes part. */
-static int takes_part(const struct walk *walk, unsigned i, double task_ns)
+/* One size of the tasks. */
+struct size {
+    double task_ns;
+    unsigned number;
+};
+
+/* The loop (entry 0) always takes part; the others at every fourth size even where there seems to
+ * be no use, since a disturbance may have made it seem so. */
+static int takes_part(const struct walk *walk, unsigned i, const struct size *size)
 {
-    return i == 0 || (!arrived(&walk[i]) && task_ns >= walk[i].not_below);
+    return i == 0 ||
+           (!arrived(&walk[i]) && (size->task_ns >= walk[i].not_below || size->number % 4 == 0));
 }
 
 /* All entries that take part, at one size of the tasks; how many have not arrived then. */
-static unsigned measure_size(struct contest *c, struct walk *walk, double task_ns, unsigned rounds)
+static unsigned measure_size(struct contest *c, struct walk *walk, const struct size *size,
+                             unsigned rounds)
 {
     unsigned left = 0;
-    uint64_t iterations = body_iterations_for(task_ns);
+    uint64_t iterations = body_iterations_for(size->task_ns);
     /* What is hand-written calibrates its pauses while the bodies are empty. */
     body_set_iterations(0);
     for (unsigned i = 0; i < c->entries; i++)
-        if (takes_part(walk, i, task_ns))
+        if (takes_part(walk, i, size))
             contest_rebuild_one(c, &c->entry[i]);
     body_set_iterations(iterations);
     for (unsigned i = 0; i < c->entries; i++)
-        if (takes_part(walk, i, task_ns)) {
+        if (takes_part(walk, i, size)) {
             samples_clear(&c->entry[i].ns);
             contest_size(&c->entry[i], SAMPLE_NS);
         }
     for (unsigned round = 0; round < rounds; round++)
         for (unsigned i = 0; i < c->entries; i++) {
-            if (!takes_part(walk, i, task_ns))
+            if (!takes_part(walk, i, size))
                 continue;
             progress_show("metg, %s, width %u: tasks of %.0f ns, round %u, %s",
                           graph_kind_name(c->entry[i].graph->kind), c->entry[i].graph->width,
-                          task_ns, round + 1, c->entry[i].peer->name);
+                          size->task_ns, round + 1, c->entry[i].peer->name);
             samples_add(&c->entry[i].ns, contest_sample(&c->entry[i]));
         }
     for (unsigned i = 1; i < c->entries; i++) {
-        if (takes_part(walk, i, task_ns))
+        if (takes_part(walk, i, size))
             step(&walk[i], measured(&c->entry[0]), measured(&c->entry[i]));
         left += !arrived(&walk[i]);
     }
@@ -132,11 +141,15 @@ unsigned metg_measure(const struct metg_case *what, const struct peer *const *im
     for (unsigned i = 0; i < impls && contest.entries <= METG_IMPLS_MAX; i++)
         if (impl[i] != &peer_loop && contest_add(&contest, impl[i], g, &setup, NULL))
             walk[contest.entries - 1].metg.peer = impl[i];
-    for (double task = first_task_ns; task < last_task_ns; task *= task_step) {
-        uint64_t iterations = body_iterations_for(task);
-        if (iterations != last && measure_size(&contest, walk, task, rounds) == 0)
-            break;
+    for (struct size size = { first_task_ns, 0 }; size.task_ns < last_task_ns;
+         size.task_ns *= task_step) {
+        uint64_t iterations = body_iterations_for(size.task_ns);
+        if (iterations == last)
+            continue;
         last = iterations;
+        if (measure_size(&contest, walk, &size, rounds) == 0)
+            break;
+        size.number++;
     }
     progress_show(NULL);
     for (unsigned i = 1; i < contest.entries; i++)

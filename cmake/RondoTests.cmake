@@ -6,10 +6,13 @@ file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS tests/test_*.c)
 file(GLOB_RECURSE support_sources CONFIGURE_DEPENDS tests/*.c)
 list(FILTER support_sources EXCLUDE REGEX "/tests/runner/|/test_[^/]*$")
 list(FILTER test_sources EXCLUDE REGEX "/tests/runner/")
-# The parts of the command `rondo` that have tests of their own.
-list(APPEND support_sources tools/stg.c)
+# The parts of programs that have tests of their own.
+list(APPEND support_sources tools/stg.c bench/patterns.c)
 if(NOT TARGET rondo_tool)
   list(FILTER test_sources EXCLUDE REGEX "/tests/tools/test_command")
+endif()
+if(NOT TARGET rondo-bench)
+  list(FILTER test_sources EXCLUDE REGEX "/tests/bench/test_bench")
 endif()
 
 # What a test compiles with. Under a sanitizer the tests run by tests/runner instead of Criterion,
