@@ -60,6 +60,7 @@ Test(limits, no_memory)
         struct maker m = { 0 };
         uint16_t bound[200];
         uint8_t external[200] = { 0 };
+        uint32_t cost[200];
         uint32_t processors = i % 6 == 5 ? 80 : 1 + i % 5;
         struct rd_compile_input in = { .graph = &m.g,
                                        .processors = processors,
@@ -67,13 +68,17 @@ Test(limits, no_memory)
                                        .unknown_cost_ns = 1000,
                                        .bound = i % 2 ? bound : NULL,
                                        .external = i % 5 == 1 ? external : NULL,
+                                       .cost_ns = i % 4 == 2 ? cost : NULL,
+                                       .op_ns = i % 3 == 0,
                                        .check = i % 4 != 0 };
         make_random(&m, 100 + below(&seed, 100), 3, i % 3, (int)(i % 2), &seed);
         if (i % 6 == 1 || i % 6 == 5)
             make_variants(&m, 4, 3, &seed);
         external[99] = external[98] = 1;
-        for (uint32_t v = 0; v < m.g.nodes; v++)
+        for (uint32_t v = 0; v < m.g.nodes; v++) {
             bound[v] = (uint16_t)below(&seed, processors);
+            cost[v] = below(&seed, 4000);
+        }
         failures += starve(&in);
         maker_free(&m);
     }
