@@ -101,16 +101,18 @@ static void say(struct line *l, const char *text)
         l->text[l->used++] = *text++;
 }
 
-static void say_number(struct line *l, uint64_t n)
+static void say_based(struct line *l, uint64_t n, unsigned base)
 {
     char digits[21];
     int at = 20;
     digits[at] = 0;
     do
-        digits[--at] = (char)('0' + n % 10);
-    while ((n /= 10) != 0);
+        digits[--at] = "0123456789abcdef"[n % base];
+    while ((n /= base) != 0);
     say(l, digits + at);
 }
+
+static void say_number(struct line *l, uint64_t n) { say_based(l, n, 10); }
 
 static void send(struct line *l, int fd)
 {
@@ -204,7 +206,7 @@ static void say_thread(struct line *l, uint32_t tid, uint32_t me)
         say(l, " (this one)");
 }
 
-static void tell_worker(const struct rd_worker *w, uint64_t number, uint32_t me, int fd)
+static void tell_worker(const struct rd_worker *w, uint64_t id, uint32_t me, int fd)
 {
     struct line l = { { 0 }, 0 };
     struct rd_work *asked, *agenda;
@@ -214,8 +216,8 @@ static void tell_worker(const struct rd_worker *w, uint64_t number, uint32_t me,
         !LOOK(cpu, w->cpu) || !LOOK(tid, w->thread.tid) || !LOOK(driver, w->driver) ||
         !LOOK(kind, w->kind))
         return;
-    say(&l, "rondo: runtime ");
-    say_number(&l, number);
+    say(&l, "rondo: runtime 0x");
+    say_based(&l, id, 16);
     say(&l, kind == RD_WORKER_HELPER ? " helper " : " worker ");
     say_number(&l, processor);
     if (kind != RD_WORKER_HELPER) {
