@@ -16,7 +16,7 @@ static struct subject *draw(uint64_t *seed, uint32_t nodes, uint32_t externals, 
                             int varied)
 {
     struct subject *s = calloc(1, sizeof *s);
-    uint32_t processors = 1 + below(seed, 4);
+    uint32_t processors = 1 + below(seed, 4), helpers = below(seed, 3);
     make_random(&s->m, nodes, 1 + below(seed, 3), distance, (int)below(seed, 2), seed);
     if (varied)
         make_variants(&s->m, 3, 2, seed);
@@ -24,10 +24,14 @@ static struct subject *draw(uint64_t *seed, uint32_t nodes, uint32_t externals, 
         s->external[below(seed, nodes)] = 1;
     for (uint32_t v = 0; v < nodes; v++)
         s->bound[v] = (uint16_t)(below(seed, 2) ? below(seed, processors) : RD_PLACE_ANY);
+    for (uint32_t v = 0; v < nodes && helpers; v++) /* each blocking task has its own */
+        if (s->external[v])
+            s->bound[v] = (uint16_t)(processors + below(seed, helpers));
     s->in = (struct rd_compile_input){ .graph = &s->m.g,
                                        .external = s->external,
                                        .bound = below(seed, 2) ? s->bound : NULL,
-                                       .processors = processors,
+                                       .processors = processors + helpers,
+                                       .helpers = helpers,
                                        .handover_ns = 20,
                                        .unknown_cost_ns = 500,
                                        .check = 1 };
