@@ -4,6 +4,7 @@
 #include "tests/engine/bad_inputs.h"
 
 enum { UNTOUCHED = 0x5a };
+static const rondo_node no_node;
 
 /* An allreduce of v into itself of which `change` is wrong. */
 #define ALLREDUCE(called, change)                                                      \
@@ -108,7 +109,7 @@ WAIT(wait_for_nothing, d.counter.id = 0)
 WAIT(wait_for_gone, (d.counter = b->gone_counter, b->shown = d.counter.id))
 WAIT(wait_for_a_buffer, (d.counter.id = b->v.id, b->shown = d.counter.id))
 WAIT(wait_for_foreign, (d.counter = b->foreign_counter, b->shown = d.counter.id))
-WAIT(wait_after_nothing, d.after = &(rondo_node){ 0 })
+WAIT(wait_after_nothing, d.after = &no_node)
 WAIT(wait_after_missing, d.after = NULL)
 WAIT(wait_in_no_phase, d.when.phase = 1)
 EVENT(event_with_first, d.first = 1)
