@@ -11,6 +11,7 @@
 #include "bench/period.h"
 #include "bench/progress.h"
 #include "bench/report.h"
+#include "bench/simulate.h"
 #include "bench/support.h"
 #include "bench/trace_cost.h"
 
@@ -125,6 +126,16 @@ static void bars_p7(struct run *run, struct table *all)
     for (unsigned kind = 0; kind < GRAPH_KINDS; kind++)
         auto_add(all, &run->report, (enum graph_kind)kind, quick ? 250 : 1000, quick ? 5 : 9,
                  quick);
+}
+
+static void bars_simulated(struct run *run, struct table *all)
+{
+    static const struct body_spec bodies[] = { { BODY_SPIN, 20000 }, { BODY_UNEVEN, 12000 } };
+    int quick = run->options->quick;
+    for (unsigned kind = 0; kind < GRAPH_KINDS; kind++)
+        for (unsigned b = 0; b < (quick ? 1u : 2u); b++)
+            simulate_add(all, &run->report, (enum graph_kind)kind, quick ? 100 : 250, &bodies[b],
+                         quick ? 5 : 9);
 }
 
 /* ---- P5 */
@@ -267,7 +278,8 @@ int command_compare(const struct options *o)
 {
     struct run run = { .options = o };
     struct metg_table *metg = metg_of(&run);
-    struct table *irregular = irregular_table(), *settled = auto_table();
+    struct table *irregular = irregular_table(), *settled = auto_table(),
+                 *simulated = simulate_table();
     run.rounds = o->rounds ? o->rounds : o->quick ? 9 : 31;
     run.notes = o->format == TABLE_ALIGNED ? stdout : stderr;
     machine_describe(run.notes, "- ");
@@ -290,6 +302,7 @@ int command_compare(const struct options *o)
     bars_p3(&run, metg);
     bars_p4(&run, irregular);
     bars_p7(&run, settled);
+    bars_simulated(&run, simulated);
     bars_p5(&run);
     bars_p8(&run);
     bars_p9(&run);
@@ -304,6 +317,9 @@ int command_compare(const struct options *o)
     heading(&run, "What auto settles on");
     table_write(settled, o->format, stdout);
     table_free(settled);
+    heading(&run, "Simulated and measured");
+    table_write(simulated, o->format, stdout);
+    table_free(simulated);
     heading(&run, "At a steady period");
     bars_p12(&run);
     heading(&run, "Bars");

@@ -50,6 +50,7 @@ int command_metg(const struct options *options);
 int command_irregular(const struct options *options);
 int command_auto(const struct options *options);
 int command_trace(const struct options *options);
+int command_simulate(const struct options *options);
 int command_handover(const struct options *options);
 int command_limit(const struct options *options);
 int command_steady(const struct options *options);
