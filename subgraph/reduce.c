@@ -37,6 +37,7 @@ struct reductions {
     uint32_t *family;  /* by slot: slots that may share bytes are one; the number of one of them */
     uint32_t *open;    /* by family: its run, + 1 */
     uint32_t *of_node; /* by recorded node: its first share, + 1 */
+    uint32_t *fill;    /* by slot: the node that gives it its first value, + 1 */
     uint8_t *written;  /* by slot: it needs no neutral element any more */
     struct share *share;
     struct run *run;
@@ -314,7 +315,8 @@ static rondo_status fill_fresh(struct reductions *r, const struct run *run)
     to->boxes.item[to->boxes.count++] = box;
     status = add_fill(r, run, run->slot, (uint32_t)to->boxes.count - 1, r->share[run->first].node,
                       0, &fill);
-    return status || !to->edges_explicit ? status : rd_expansion_edge(r->x, fill, run->combine, 0);
+    r->fill[run->slot] = fill + 1;
+    return status;
 }
 
 /* The memory behind a share: the hull of the access, at the slot's own pitches. */
@@ -463,6 +465,21 @@ static rondo_status add_nodes(struct reductions *r)
 
 /* ---- edges by hand */
 
+/* Where edges are explicit what fills a slot precedes all that touch it. */
+static rondo_status fill_first(struct reductions *r)
+{
+    const struct rd_subgraph *g = r->x->g;
+    rondo_status status = RONDO_OK;
+    uint32_t v, i;
+    for (v = 0; v < r->x->nodes; v++)
+        for (i = 0; i < g->nodes.item[v].access_count && !status; i++) {
+            uint32_t slot = g->accesses.item[g->nodes.item[v].access + i].slot;
+            if (r->fill[slot])
+                status = rd_expansion_edge(r->x, r->fill[slot] - 1, v, 0);
+        }
+    return status;
+}
+
 /* What comes after a run's node by hand comes after the combining too: unless a later node of the
  * run comes after it in turn. */
 static rondo_status follow_by_hand(struct reductions *r)
@@ -478,6 +495,24 @@ static rondo_status follow_by_hand(struct reductions *r)
             if (h.distance || x->position[h.to] > x->position[r->share[run->last].node])
                 status = rd_expansion_edge(r->x, run->combine, h.to, h.distance);
         }
+    }
+    return status;
+}
+
+/* A node's reductions to slots that may share bytes, of several kinds: combined one after the
+ * other.
+ */
+static rondo_status chain_in_node(struct reductions *r)
+{
+    const struct rd_subgraph *g = r->x->g;
+    rondo_status status = RONDO_OK;
+    size_t k;
+    memset(r->open, 0, g->slots.count * sizeof *r->open);
+    for (k = 0; k < r->runs && !status; k++) {
+        uint32_t *last = &r->open[root_of(r->family, r->run[k].slot)];
+        if (*last && r->share[r->run[*last - 1].last].node == r->share[r->run[k].first].node)
+            status = rd_expansion_edge(r->x, r->run[*last - 1].combine, r->run[k].combine, 0);
+        *last = (uint32_t)k + 1;
     }
     return status;
 }
@@ -530,8 +565,9 @@ rondo_status rd_expand_reductions(struct rd_expansion *x)
     r.family = rd_alloc_array(a, g->slots.count, sizeof *r.family);
     r.open = rd_zalloc_array(a, g->slots.count, sizeof *r.open);
     r.of_node = rd_zalloc_array(a, x->nodes, sizeof *r.of_node);
+    r.fill = rd_zalloc_array(a, g->slots.count, sizeof *r.fill);
     r.written = rd_alloc_array(a, g->slots.count, sizeof *r.written);
-    if (!r.family || !r.open || !r.of_node || !r.written)
+    if (!r.family || !r.open || !r.of_node || !r.fill || !r.written)
         status = rd_no_memory(g);
     for (s = 0; s < g->slots.count && !status; s++)
         r.written[s] = g->slots.item[s].kind != RD_SLOT_TEMPORARY || g->slots.item[s].zeroed;
@@ -544,10 +580,15 @@ rondo_status rd_expand_reductions(struct rd_expansion *x)
     if (!status)
         status = follow_by_hand(&r);
     if (!status && g->edges_explicit)
+        status = fill_first(&r);
+    if (!status && g->edges_explicit)
+        status = chain_in_node(&r);
+    if (!status && g->edges_explicit)
         status = chain_runs(&r);
     rd_free_array(a, r.family, g->slots.count, sizeof *r.family);
     rd_free_array(a, r.open, g->slots.count, sizeof *r.open);
     rd_free_array(a, r.of_node, x->nodes, sizeof *r.of_node);
+    rd_free_array(a, r.fill, g->slots.count, sizeof *r.fill);
     rd_free_array(a, r.written, g->slots.count, sizeof *r.written);
     rd_free_array(a, r.share, r.share_capacity, sizeof *r.share);
     rd_free_array(a, r.run, r.run_capacity, sizeof *r.run);
