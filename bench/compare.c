@@ -103,6 +103,7 @@ static void bars_p3(struct run *run, struct metg_table *all)
                 .pattern = run->options->quick ? stencil[i] : PATTERN_TRIVIAL + i,
                 .width = width,
                 .steps = 1000,
+                .schedule = run->options->schedule,
             };
             metg_table_add(all, &what, run->options->quick ? 3 : 7, &run->report);
         }
@@ -124,8 +125,7 @@ static void bars_p7(struct run *run, struct table *all)
 {
     int quick = run->options->quick;
     for (unsigned kind = 0; kind < GRAPH_KINDS; kind++)
-        auto_add(all, &run->report, (enum graph_kind)kind, quick ? 250 : 1000, quick ? 5 : 9,
-                 quick);
+        auto_add(all, &run->report, (enum graph_kind)kind, 1000, quick ? 5 : 9, quick);
 }
 
 static void bars_simulated(struct run *run, struct table *all)

@@ -24,6 +24,7 @@ struct entry *contest_add(struct contest *c, const struct peer *peer, const stru
     peer_must_check(peer, graph, setup);
     timing_settle(); /* some calibrate themselves while they build */
     e->built = peer->build(graph, setup);
+    e->warm = peer == &peer_rondo && setup->schedule == SCHEDULE_AUTO ? CONTEST_SETTLED : 0;
     return e;
 }
 

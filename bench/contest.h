@@ -12,6 +12,8 @@
 #include "bench/timing.h"
 
 enum { CONTEST_MAX = 32, CONTEST_JUNK_MAX = 256 };
+/* Schedule `auto` has settled after so many replays. */
+enum { CONTEST_SETTLED = 100 };
 
 struct entry {
     const struct peer *peer;
@@ -19,7 +21,8 @@ struct entry {
     struct setup setup;
     void *built;
     uint64_t count;    /* replays in a sample */
-    uint64_t warm;     /* replays after each build that are not measured */
+    uint64_t warm;     /* replays after each build that are not measured; for schedule `auto` so
+                          many that it has settled */
     struct samples ns; /* per replay, one for each round */
 };
 

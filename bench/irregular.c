@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-enum { SAMPLE_NS = 3000000, AUTO_WARM = 100 };
+enum { SAMPLE_NS = 3000000 };
 
 static const struct {
     const char *label;
@@ -93,8 +93,6 @@ static struct irregular measure(unsigned graph, const struct body_spec *body, un
                                .told = rows[r].told ? body : NULL };
         if (peer)
             entry[r] = contest_add(&contest, peer, g, &setup, NULL);
-        if (entry[r] && r == ROW_AUTO)
-            entry[r]->warm = AUTO_WARM;
     }
     contest_measure(&contest, rounds, SAMPLE_NS);
     for (unsigned r = 0; r < ROWS; r++)

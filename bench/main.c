@@ -55,8 +55,8 @@ static const struct command commands[] = {
       command_steady },
     { "idle", "What a runtime uses that has nothing to do", "format", NULL, command_idle },
     { "compare", "All bars, each as a ratio to something measured in the same run",
-      "quick long plot rounds format", "every graph and every implementation that was built",
-      command_compare },
+      "quick long plot schedule rounds format",
+      "every graph and every implementation that was built; --schedule is of P3", command_compare },
     { "build-one", "One build in this process; `instantiate` starts it", "graph nodes workers impl",
       "stencil, 10000 nodes, 2 workers, rondo", command_build_one },
 };

@@ -104,6 +104,7 @@ static unsigned measure_size(struct contest *c, struct walk *walk, const struct 
     for (unsigned i = 0; i < c->entries; i++)
         if (takes_part(walk, i, size)) {
             samples_clear(&c->entry[i].ns);
+            c->entry[i].peer->run(c->entry[i].built, c->entry[i].warm + 1);
             contest_size(&c->entry[i], SAMPLE_NS);
         }
     for (unsigned round = 0; round < rounds; round++)
@@ -133,7 +134,8 @@ unsigned metg_measure(const struct metg_case *what, const struct peer *const *im
                            .order = what->order,
                            .schedule = what->schedule,
                            .workers = 2,
-                           .bind = what->schedule == SCHEDULE_STATIC };
+                           .bind = what->schedule == SCHEDULE_STATIC,
+                           .each = what->schedule == SCHEDULE_AUTO };
     unsigned count = 0;
     uint64_t last = UINT64_MAX;
     body_set_iterations(0);

@@ -75,7 +75,8 @@ int command_overhead(const struct options *o)
                            .mode = o->mode,
                            .schedule = o->schedule,
                            .workers = workers,
-                           .bind = !o->unbound && workers > 1 && o->schedule == SCHEDULE_STATIC };
+                           .bind = !o->unbound && workers > 1 && o->schedule == SCHEDULE_STATIC,
+                           .each = o->schedule == SCHEDULE_AUTO };
     struct table *t = table_make("impl,graph,width,steps,mode,schedule,order,workers,body_ns,nodes,"
                                  "edges,waits,ns_per_node_min,ns_per_node_median,"
                                  "instantiate_ns_per_node,plan_bytes_per_node");

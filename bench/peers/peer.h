@@ -24,7 +24,8 @@ struct setup {
     enum replay_schedule schedule; /* rondo */
     unsigned workers;              /* 1 or 2 threads; Rondo takes more */
     int bind; /* 1: each node runs on its owner; 0: placement is the library's, if it has one */
-    int each; /* rondo, not serial: a call for each replay, where one call submits all of them */
+    int each; /* rondo, not serial: a call for each replay instead of one for all of them; `auto`
+ chooses between calls */
     const struct body_spec *told; /* rondo: what it is told that the bodies take; NULL: nothing */
     unsigned pauses; /* handwritten: 1 to 4 between two polls; 0: those that measure best */
 };
