@@ -37,8 +37,8 @@ static enum rd_node_does does_of(const struct rd_subgraph *e, uint32_t node, uin
 /* The node of rank 0 and how many ranks there are; 1 of a node that is no team. */
 static uint32_t team_of(const struct rd_exec *x, uint32_t node, uint32_t *ranks)
 {
-    uint32_t main = x->rank_of ? x->rank_of[node].main : node;
-    *ranks = x->rank_of ? x->rank_of[main].ranks : 1;
+    uint32_t main = x->team_of ? x->team_of[node] : node;
+    *ranks = x->team_of ? x->ranks[main] : 1;
     return main;
 }
 
@@ -62,16 +62,14 @@ static int find_ranks(struct rd_exec *x, const struct rd_subgraph *e)
         ;
     if (v == nodes)
         return 1;
-    x->rank_of = rd_alloc_array(&x->rt->alloc, nodes, sizeof *x->rank_of);
-    if (!x->rank_of)
+    x->team_of = rd_alloc_array(&x->rt->alloc, nodes, sizeof *x->team_of);
+    x->ranks = rd_zalloc_array(&x->rt->alloc, nodes, sizeof *x->ranks);
+    if (!x->team_of || !x->ranks)
         return 0;
-    for (v = 0; v < nodes; v++)
-        x->rank_of[v] = (struct rd_rank_of){ v, 1 };
-    for (v = 0; v < nodes; v++)
-        if (e->nodes.item[v].kind == RD_NODE_RANK) {
-            x->rank_of[v].main = rd_node_extra(e, v)->main;
-            x->rank_of[x->rank_of[v].main].ranks++;
-        }
+    for (v = 0; v < nodes; v++) {
+        x->team_of[v] = e->nodes.item[v].kind == RD_NODE_RANK ? rd_node_extra(e, v)->main : v;
+        x->ranks[x->team_of[v]]++;
+    }
     return 1;
 }
 
@@ -139,7 +137,8 @@ void rd_exec_unlower_traits(struct rd_exec *x)
         if (x->counters[i])
             rd_counter_unref(x->counters[i]);
     rd_free_array(a, x->counters, x->counter_count, sizeof *x->counters);
-    rd_free_array(a, x->rank_of, p->nodes, sizeof *x->rank_of);
+    rd_free_array(a, x->team_of, p->nodes, sizeof *x->team_of);
+    rd_free_array(a, x->ranks, p->nodes, sizeof *x->ranks);
     rd_free_array(a, p->pend_of, p->nodes, sizeof *p->pend_of);
     rd_free_array(a, p->stop_lag, p->nodes, sizeof *p->stop_lag);
 }
@@ -243,6 +242,7 @@ void rd_node_work_fill(const struct rd_exec *x, const struct rd_subgraph *e, str
     w->patch = (struct rd_node_patch *)(void *)(block + at.patch);
     w->patch_count = n->patch_count;
     fill_patches(e, n, (struct rd_node_patch *)(void *)(block + at.patch));
+    w->arg_bytes = n->arg_bytes;
     if (n->arg_bytes)
         w->arg = memcpy(block + at.arg, e->args.item + n->arg, n->arg_bytes);
     w->pend = x->program.pend_of ? x->program.pend_of[op->node] : 0;

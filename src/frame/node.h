@@ -38,6 +38,7 @@ struct rd_node_patch {
 struct rd_node_work {
     rondo_task_fn *fn;
     void *arg; /* of fn; with patches the track's own copy */
+    size_t arg_bytes;
     const struct rd_node_when *when;
     const struct rd_node_patch *patch;
     uint32_t when_count, patch_count;
