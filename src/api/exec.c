@@ -201,6 +201,78 @@ rondo_status rondo_exec_reset(rondo_exec exec)
     return status;
 }
 
+/* The exec of a handle, kept from being freed; NULL with *status told. For what takes its time. */
+static struct rd_exec *get_exec(rondo_exec exec, const char *call, rondo_status *status)
+{
+    struct rd_exec *x;
+    if (rd_task_depth) {
+        *status = rd_error(RONDO_ERR_WOULD_BLOCK, "%s inside a task", call);
+        return NULL;
+    }
+    rd_rcu_read_lock();
+    x = rd_id_find(exec.id, RD_ID_EXEC);
+    if (x)
+        rd_exec_ref(x);
+    else
+        *status = rd_id_error(exec.id, RD_ID_EXEC);
+    rd_rcu_read_unlock();
+    return x;
+}
+
+rondo_status rondo_exec_update(rondo_exec exec, rondo_subgraph subgraph)
+{
+    rondo_status status;
+    struct rd_subgraph *g = rd_subgraph_get(subgraph, &status);
+    struct rd_exec *x;
+    if (!g)
+        return status;
+    x = get_exec(exec, "rondo_exec_update", &status);
+    if (x) {
+        status = g->error ? rd_error(g->error, "%s", g->error_message) : rd_exec_update(x, g);
+        rd_exec_unref(x);
+    }
+    rd_subgraph_unref(g);
+    return status;
+}
+
+rondo_status rondo_exec_update_task_sized(rondo_exec exec, rondo_node node,
+                                          const rondo_task_desc *desc, size_t desc_bytes)
+{
+    rondo_task_desc d;
+    struct rd_exec *x;
+    rondo_status status = rd_desc_take("rondo_task_desc", &d, sizeof d, desc, desc_bytes);
+    if (status)
+        return status;
+    x = get_exec(exec, "rondo_exec_update_task", &status);
+    if (!x)
+        return status;
+    status = rd_exec_update_task(x, node, &d);
+    rd_exec_unref(x);
+    return status;
+}
+
+rondo_status rondo_exec_enable(rondo_exec exec, rondo_node node, int enabled)
+{
+    rondo_status status;
+    struct rd_exec *x = get_exec(exec, "rondo_exec_enable", &status);
+    if (!x)
+        return status;
+    status = rd_exec_enable(x, node, enabled);
+    rd_exec_unref(x);
+    return status;
+}
+
+rondo_status rondo_exec_touch(rondo_exec exec)
+{
+    rondo_status status;
+    struct rd_exec *x = get_exec(exec, "rondo_exec_touch", &status);
+    if (!x)
+        return status;
+    status = rd_exec_touch(x);
+    rd_exec_unref(x);
+    return status;
+}
+
 static rondo_status latest_event(struct rd_exec *x, struct rd_source **source, rondo_event *event)
 {
     *source = x->series->all;

@@ -110,6 +110,20 @@ void *rd_id_retire(uint64_t id, enum rd_id_type type)
     return object;
 }
 
+int rd_id_swap(uint64_t id, enum rd_id_type type, const void *was, void *object)
+{
+    struct entry *e = entry_of(id, type);
+    int swapped;
+    if (!e || !id)
+        return 0;
+    pthread_mutex_lock(&lock);
+    swapped = rd_load_relaxed(&e->key) == id && rd_load_relaxed(&e->object) == was;
+    if (swapped)
+        rd_store_release(&e->object, object); /* pairs with the acquire in rd_id_find */
+    pthread_mutex_unlock(&lock);
+    return swapped;
+}
+
 uint64_t rd_id_next(enum rd_id_type type, uint32_t *cursor)
 {
     struct entry *e;

@@ -23,6 +23,8 @@ void *rd_id_find(uint64_t id, enum rd_id_type type);
 /* Takes the id out: the object to exactly one caller, NULL to all others. Who freed the object
  * waits for a grace period first. */
 void *rd_id_retire(uint64_t id, enum rd_id_type type);
+/* The id names `object` instead of `was` from now on; 0: it is not `was` that it names. */
+int rd_id_swap(uint64_t id, enum rd_id_type type, const void *was, void *object);
 /* The next live id of a type after *cursor, which starts at 0 and moves on; 0 at the end. What it
  * finds may be retired at any time. */
 uint64_t rd_id_next(enum rd_id_type type, uint32_t *cursor);

@@ -14,7 +14,7 @@
 
 enum { VERIFY_MOST = 1000000000 };
 
-static rondo_status bad_value(const struct rd_exec *x, enum rd_env variable, const char *is_not)
+static rondo_status bad_value(const struct rd_subgraph *g, enum rd_env variable, const char *is_not)
 {
     return rd_error(
         RONDO_ERR_INVALID, "exec '%s': instantiate: the environment's %s is '%.40s', %s",
@@ -22,7 +22,7 @@ static rondo_status bad_value(const struct rd_exec *x, enum rd_env variable, con
 }
 
 /* 1 if the variable is set. */
-static rondo_status read_number(const struct rd_exec *x, enum rd_env variable, int64_t low,
+static rondo_status read_number(const struct rd_subgraph *g, enum rd_env variable, int64_t low,
                                 int64_t high, int64_t *value, int *is_set)
 {
     const char *text = rd_env_text(variable);
@@ -33,24 +33,24 @@ static rondo_status read_number(const struct rd_exec *x, enum rd_env variable, i
     errno = 0;
     *value = strtoll(text, &end, 10);
     if (errno || *end || *value < low || *value > high)
-        return bad_value(x, variable, "no whole number in its range");
+        return bad_value(g, variable, "no whole number in its range");
     return RONDO_OK;
 }
 
-static rondo_status read_environment(struct rd_exec *x)
+static rondo_status read_environment(struct rd_exec *x, const struct rd_subgraph *g)
 {
     const char *text = rd_env_text(RD_ENV_RONDO_CHECK);
     int64_t seed, every = 0;
     int has_every;
     rondo_status status =
-        read_number(x, RD_ENV_RONDO_SHUFFLE, INT64_MIN, INT64_MAX, &seed, &x->check.shuffle);
+        read_number(g, RD_ENV_RONDO_SHUFFLE, INT64_MIN, INT64_MAX, &seed, &x->check.shuffle);
     if (!status)
-        status = read_number(x, RD_ENV_RONDO_VERIFY, 0, VERIFY_MOST, &every, &has_every);
+        status = read_number(g, RD_ENV_RONDO_VERIFY, 0, VERIFY_MOST, &every, &has_every);
     if (status)
         return status;
     x->check.verify = (uint64_t)every;
     if (text && strcmp(text, "access") != 0)
-        return bad_value(x, RD_ENV_RONDO_CHECK, "which is not 'access'");
+        return bad_value(g, RD_ENV_RONDO_CHECK, "which is not 'access'");
     x->check.access = text != NULL;
     return RONDO_OK;
 }
@@ -67,19 +67,19 @@ static void verify_off(struct rd_exec *x, const char *why)
     snprintf(x->check.off[1], sizeof x->check.off[1], "%s", why);
 }
 
-static int may_block(const struct rd_subgraph *e)
+static int may_block(const struct rd_subgraph *g)
 {
-    for (size_t i = 0; i < e->extras.count; i++)
-        if (e->extras.item[i].flags & RONDO_MAY_BLOCK)
+    for (size_t i = 0; i < g->extras.count; i++)
+        if (g->extras.item[i].flags & RONDO_MAY_BLOCK)
             return 1;
     return 0;
 }
 
 /* Drops what cannot be done here, or not together. */
-static void settle(struct rd_exec *x, const struct rd_subgraph *e)
+static void settle(struct rd_exec *x, const struct rd_subgraph *g)
 {
     char why[128];
-    if (x->check.access && may_block(e))
+    if (x->check.access && may_block(g))
         check_off(x, "tasks that may block run beside others");
     if (!x->check.verify)
         return;
@@ -87,16 +87,16 @@ static void settle(struct rd_exec *x, const struct rd_subgraph *e)
         verify_off(x, "every replay is interpreted");
     else if (x->schedule == RONDO_DATAFLOW)
         verify_off(x, "dataflow was asked for, which has no fixed lanes");
-    else if (!rd_verify_can(e, why, sizeof why))
+    else if (!rd_verify_can(g, why, sizeof why))
         verify_off(x, why);
 }
 
-rondo_status rd_exec_check_begin(struct rd_exec *x, const struct rd_subgraph *e)
+rondo_status rd_exec_check_begin(struct rd_exec *x, const struct rd_subgraph *g)
 {
-    rondo_status status = read_environment(x);
+    rondo_status status = read_environment(x, g);
     if (status)
         return status;
-    settle(x, e);
+    settle(x, g);
     if (x->check.access || x->check.shuffle) {
         x->mode = RONDO_INTERPRETED;
         snprintf(x->why, sizeof x->why, "the environment's %s says so",
@@ -106,13 +106,18 @@ rondo_status rd_exec_check_begin(struct rd_exec *x, const struct rd_subgraph *e)
         x->schedule = RONDO_STATIC;
     if (x->check.access)
         x->profile = 0; /* there is nothing to place */
+    return RONDO_OK;
+}
+
+rondo_status rd_exec_check_regions(struct rd_exec *x, const struct rd_subgraph *e)
+{
     if (!rd_exec_is_checked(&x->check))
         return RONDO_OK;
     x->check.has_regions = rd_regions_init(&x->check.regions, &x->rt->alloc, e);
-    if (!x->check.has_regions)
-        return rd_error(RONDO_ERR_MEMORY, "exec '%s': no memory to check %zu nodes",
-                        x->program.exec_name, e->nodes.count);
-    return RONDO_OK;
+    return x->check.has_regions
+               ? RONDO_OK
+               : rd_error(RONDO_ERR_MEMORY, "exec '%s': no memory to check %zu nodes",
+                          x->program.exec_name, e->nodes.count);
 }
 
 void rd_exec_check_end(struct rd_exec *x)

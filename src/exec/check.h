@@ -20,10 +20,11 @@ struct rd_exec_check {
     struct rd_regions regions;
 };
 
-/* Reads the environment for an exec that was lowered and not compiled yet; `e` is the expanded
- * recording. Changes its mode and schedule to what the checks need. INVALID: a variable's value
- * makes no sense. MEMORY. */
-rondo_status rd_exec_check_begin(struct rd_exec *x, const struct rd_subgraph *e);
+/* Reads the environment for an exec of the recording. Changes its mode and schedule to what the
+ * checks need. INVALID: a variable's value makes no sense. */
+rondo_status rd_exec_check_begin(struct rd_exec *x, const struct rd_subgraph *g);
+/* Takes what the checks need of the expanded recording. MEMORY. */
+rondo_status rd_exec_check_regions(struct rd_exec *x, const struct rd_subgraph *e);
 void rd_exec_check_end(struct rd_exec *x);
 /* The check of a track that is otherwise made. MEMORY. */
 rondo_status rd_exec_check_track(struct rd_core *c, struct rd_track *t);

@@ -26,7 +26,7 @@ rondo_status rd_exec_set_param(struct rd_exec *x, rondo_param param, const void 
     memcpy(fresh->given, old->given, x->params);
     memcpy(fresh->block + x->param[index].offset, value, x->param[index].bytes);
     fresh->missing = old->missing - !old->given[index];
-    fresh->given[index] = 1;
+    fresh->given[index] = RD_GIVEN_SET;
     rd_store_release(&x->sticky, fresh); /* pairs with rd_request_check */
     pthread_mutex_unlock(&x->lock);
     old->garbage.free = rd_sticky_free; /* replays may be reading it */

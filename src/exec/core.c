@@ -22,8 +22,7 @@ static uint32_t ring_length(const struct rd_core *c)
     return n;
 }
 
-/* The worker of a processor of the plan. */
-static struct rd_worker *worker_of(const struct rd_exec *x, uint32_t processor)
+struct rd_worker *rd_exec_worker(const struct rd_exec *x, uint32_t processor)
 {
     return processor < x->processors ? &x->rt->workers[x->processor[processor]]
                                      : &x->helper[processor - x->processors];
@@ -344,7 +343,7 @@ void rd_core_attach(struct rd_core *c)
         struct rd_track *t = &c->track[i];
         rd_store_relaxed(&t->attached, t->lanes); /* published by the push */
         for (uint32_t k = 0; k < t->lanes; k++)
-            rd_worker_push(worker_of(c->x, t->lane[k].processor), &t->lane[k].work);
+            rd_worker_push(rd_exec_worker(c->x, t->lane[k].processor), &t->lane[k].work);
     }
 }
 
@@ -372,7 +371,7 @@ static int is_detached(struct rd_core *c)
         if (!rd_load_relaxed(&t->detach)) { /* only the cleaner writes it */
             rd_store_release(&t->detach, 1);
             for (uint32_t k = 0; k < t->lanes; k++)
-                rd_worker_poke(worker_of(c->x, t->lane[k].processor));
+                rd_worker_poke(rd_exec_worker(c->x, t->lane[k].processor));
         }
         left |= rd_load_acquire(&t->attached) != 0; /* pairs with the workers' last touch */
     }

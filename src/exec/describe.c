@@ -129,16 +129,28 @@ void rd_exec_describe(struct rd_exec *x, void (*write)(void *, const char *), vo
 
 /* ---- one node */
 
-static rondo_status node_index(const struct rd_exec *x, rondo_node node, uint32_t *index)
+static int names_its_parts(const struct rd_exec *x, uint32_t serial)
+{
+    const struct rd_exec_parts *p = &x->parts;
+    for (size_t i = 0; i < sizeof p->older / sizeof *p->older; i++)
+        if (serial && p->older[i] == serial)
+            return 1;
+    return serial == x->serial;
+}
+
+rondo_status rd_exec_nodes_of(const struct rd_exec *x, rondo_node node, uint32_t *first,
+                              uint32_t *count)
 {
     uint32_t at = ((uint32_t)node.id & 0x3fffffff) - 1, part = (uint32_t)node.id >> 30;
-    if (node.id >> 32 == x->serial) {
+    if (names_its_parts(x, (uint32_t)(node.id >> 32))) {
         if (part == RD_PART_GROUP && at < x->group_count) {
-            *index = x->groups[at].first;
+            *first = x->groups[at].first;
+            *count = x->groups[at].count;
             return RONDO_OK;
         }
         if (part == RD_PART_NODE && at < x->nodes) {
-            *index = at;
+            *first = at;
+            *count = 1;
             return RONDO_OK;
         }
     }
@@ -149,8 +161,8 @@ static rondo_status node_index(const struct rd_exec *x, rondo_node node, uint32_
 rondo_status rd_exec_node_info(struct rd_exec *x, rondo_node node, rondo_node_info *info)
 {
     const struct rd_plan *plan = rd_load_acquire(&x->core)->plan;
-    uint32_t v = 0, op, lane;
-    rondo_status status = node_index(x, node, &v);
+    uint32_t v = 0, count, op, lane;
+    rondo_status status = rd_exec_nodes_of(x, node, &v, &count);
     if (status)
         return status;
     op = plan->op_of_node[v];

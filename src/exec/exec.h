@@ -37,12 +37,14 @@ struct rd_exec_slot {
     struct rd_buffer **buffers; /* referenced */
 };
 
+enum { RD_GIVEN_INITIALLY = 1, RD_GIVEN_SET = 2 };
+
 /* The values that replays see which give none: never changed, replaced as a whole. */
 struct rd_sticky {
     struct rd_garbage garbage; /* first */
     struct rd_allocator *alloc;
     uint32_t missing; /* parameters without a value */
-    uint8_t *given;   /* by parameter; behind the block */
+    uint8_t *given;   /* by parameter, RD_GIVEN_...; behind the block */
     char *block;      /* aligned to 64 */
     size_t bytes;     /* of the whole allocation */
 };
@@ -103,7 +105,9 @@ struct rd_exec {
     size_t args_bytes;
     char *work; /* arguments of nodes that are more than a plain function, once per track */
     size_t work_bytes;
-    struct rd_rank_of *rank_of;          /* by node; NULL: no team has more than one rank */
+    /* By node: rank 0's of its team, and of that one the number of ranks. NULL: no team has more
+     * than one. */
+    uint32_t *team_of, *ranks;
     struct rd_counter_object **counters; /* referenced; of wait and signal nodes, or NULL */
     size_t counter_count;
     struct rd_holder **holder;
@@ -118,14 +122,18 @@ struct rd_exec {
     rd_atomic(struct rd_sticky *) sticky;
     struct rd_stats stats;
     struct rd_exec_check check;
-    uint32_t profile;        /* replays to be timed before the nodes are placed anew; 0 then */
-    int unsettled;           /* `tuner` or `profile` is set */
-    int in_group;            /* other execs share the series */
-    char placed[96];         /* how, for rondo_exec_describe */
-    rd_atomic32 interpreted; /* mode of the frames to come, on a core of lanes */
-    rd_atomic32 closed;      /* destroyed */
-    rd_atomic64 refs;        /* its own, and of cores that retire */
-    uint64_t drain;          /* the cleaner's: the ticket after its last one */
+    uint32_t profile;    /* replays to be timed before the nodes are placed anew; 0 then */
+    int unsettled;       /* `tuner` or `profile` is set */
+    int in_group;        /* other execs share the series */
+    char placed[96];     /* how, for rondo_exec_describe */
+    rondo_task_fn **off; /* by node: what it runs when it is enabled again; NULL: it is enabled */
+    struct rd_retasked *retasked;      /* arguments of tasks that were changed */
+    rondo_instantiate_options options; /* as given, but `cpus` NULL */
+    rd_atomic32 interpreted;           /* mode of the frames to come, on a core of lanes */
+    rd_atomic32 closed;                /* destroyed, or replaced by a newer version */
+    rd_atomic32 replaced;              /* the latter: its handle names another exec by now */
+    rd_atomic64 refs;                  /* its own, and of cores that retire */
+    uint64_t drain;                    /* the cleaner's: the ticket after its last one */
     int draining;
 };
 
@@ -133,6 +141,8 @@ struct rd_exec {
 /* `series`: to be one of; NULL: a series of its own. */
 rondo_status rd_exec_new(struct rd_subgraph *g, const rondo_instantiate_options *options,
                          struct rd_series *series, struct rd_exec **exec);
+/* With the options of another exec, in its series. */
+rondo_status rd_exec_new_like(struct rd_subgraph *g, struct rd_exec *like, struct rd_exec **exec);
 /* Gives it its handle and starts it. MEMORY: the exec is as it was. */
 rondo_status rd_exec_publish(struct rd_exec *x);
 /* All of an exec but its cores. `e`: the expanded recording. */
@@ -151,6 +161,8 @@ static inline void *rd_slot_base(char *instance, int64_t origin)
 {
     return (void *)((uintptr_t)instance - (uintptr_t)origin);
 }
+/* The worker of a processor of a plan. */
+struct rd_worker *rd_exec_worker(const struct rd_exec *x, uint32_t processor);
 /* A plan from the recipe. INVALID: it cannot be compiled so. */
 rondo_status rd_exec_compile(struct rd_exec *x, enum rd_core_kind kind, int interpret_only,
                              struct rd_plan **plan);
@@ -230,6 +242,20 @@ rondo_status rd_exec_set_param(struct rd_exec *x, rondo_param param, const void 
 rondo_status rd_exec_set_mode(struct rd_exec *x, uint32_t mode);
 rondo_status rd_exec_reset(struct rd_exec *x);
 rondo_status rd_exec_destroy(rondo_exec handle);
+
+/* ---- retask.c, update.c, touch.c: changes to what an exec runs. None of them is called inside a
+ * read section or a task. */
+/* Keeps tickets from being given out, and waits until nothing is in flight. */
+rondo_status rd_exec_halt(struct rd_exec *x);
+void rd_exec_go_on(struct rd_exec *x);
+rondo_status rd_exec_update_task(struct rd_exec *x, rondo_node node, const rondo_task_desc *desc);
+rondo_status rd_exec_enable(struct rd_exec *x, rondo_node node, int enabled);
+rondo_status rd_exec_update(struct rd_exec *x, struct rd_subgraph *g);
+void rd_exec_free_retasked(struct rd_exec *x);
+rondo_status rd_exec_touch(struct rd_exec *x);
+/* The nodes [first, first + count) a handle stands for. */
+rondo_status rd_exec_nodes_of(const struct rd_exec *x, rondo_node node, uint32_t *first,
+                              uint32_t *count);
 
 /* ---- wait.c */
 /* Waits for an event; the caller drives the exec's cpu 0 lanes meanwhile. deadline: rd_os.now_ns

@@ -179,8 +179,9 @@ rondo_status rd_exec_compile(struct rd_exec *x, enum rd_core_kind kind, int inte
         .graph = &r->graph,
         .cost_ns = r->cost,
         .priority = r->priority,
-        .bound = r->bound,
+        .bound = x->check.access ? NULL : r->bound, /* one lane is everybody's */
         .external = interpret_only ? NULL : r->external,
+        .team = x->team_of,
         .processors = kind == RD_CORE_ONE_LANE || x->check.access ? 1 : x->processors + x->helpers,
         .helpers = kind == RD_CORE_ONE_LANE ? 0 : x->helpers,
         .handover_ns = x->handover_ns,
@@ -224,15 +225,16 @@ static rondo_status compile_first(struct rd_exec *x, const struct rd_subgraph *g
 
 /* ---- the exec */
 
-static rondo_status all_processors(struct rd_exec *x, const rondo_instantiate_options *o)
+static rondo_status take_processors(struct rd_exec *x, const rondo_instantiate_options *o,
+                                    const struct rd_exec *like)
 {
     struct rd_allocator *a = &x->rt->alloc;
     if (o->cpus)
         return rd_cpus_of_runtime(x->rt, o->cpus, &x->processor, &x->processors);
-    x->processors = x->rt->processors;
+    x->processors = like ? like->processors : x->rt->processors;
     x->processor = rd_alloc_array(a, x->processors, sizeof *x->processor);
     for (uint32_t i = 0; x->processor && i < x->processors; i++)
-        x->processor[i] = i;
+        x->processor[i] = like ? like->processor[i] : i;
     return x->processor
                ? RONDO_OK
                : rd_error(RONDO_ERR_MEMORY, "exec: no memory for %u processors", x->processors);
@@ -255,6 +257,8 @@ static struct rd_exec *make_exec(struct rd_subgraph *g, const rondo_instantiate_
     x->unknown_cost_ns = RD_UNKNOWN_COST_NS;
     x->nodes = (uint32_t)g->nodes.count;
     x->profile = o->profile;
+    x->options = *o;
+    x->options.cpus = NULL;
     x->stats.alloc = &x->rt->alloc;
     x->tenant.sweep = rd_exec_sweep;
     x->tenant.closed = rd_exec_closed;
@@ -379,7 +383,7 @@ static rondo_status build(struct rd_exec *x, struct rd_subgraph *g, struct rd_su
     x->program.stats = &x->stats;
     x->stats.nodes = x->program.nodes;
     if (!status)
-        status = rd_exec_check_begin(x, e);
+        status = rd_exec_check_regions(x, e);
     if (!status)
         status = take_recipe(x, e);
     if (!status)
@@ -397,8 +401,9 @@ static rondo_status build(struct rd_exec *x, struct rd_subgraph *g, struct rd_su
     return choose_first(x);
 }
 
-rondo_status rd_exec_new(struct rd_subgraph *g, const rondo_instantiate_options *options,
-                         struct rd_series *series, struct rd_exec **exec)
+static rondo_status make(struct rd_subgraph *g, const rondo_instantiate_options *options,
+                         struct rd_series *series, const struct rd_exec *like,
+                         struct rd_exec **exec)
 {
     struct rd_subgraph *e = NULL;
     struct rd_exec *x;
@@ -412,11 +417,13 @@ rondo_status rd_exec_new(struct rd_subgraph *g, const rondo_instantiate_options 
         return rd_error(RONDO_ERR_MEMORY, "subgraph '%s': no memory for an exec", g->name);
     status = resolve_mode(g, x, options->mode);
     if (!status)
-        status = all_processors(x, options);
+        status = take_processors(x, options, like);
     if (!status)
         status = take_series(x, options, g->name, series);
     if (!status)
-        status = rd_subgraph_expand(g, x->processors, &e);
+        status = rd_exec_check_begin(x, g);
+    if (!status)
+        status = rd_subgraph_expand(g, x->check.access ? 1 : x->processors, &e);
     if (!status)
         status = build(x, g, e);
     if (e)
@@ -426,6 +433,17 @@ rondo_status rd_exec_new(struct rd_subgraph *g, const rondo_instantiate_options 
     else
         *exec = x;
     return status;
+}
+
+rondo_status rd_exec_new(struct rd_subgraph *g, const rondo_instantiate_options *options,
+                         struct rd_series *series, struct rd_exec **exec)
+{
+    return make(g, options, series, NULL, exec);
+}
+
+rondo_status rd_exec_new_like(struct rd_subgraph *g, struct rd_exec *like, struct rd_exec **exec)
+{
+    return make(g, &like->options, like->series, like, exec);
 }
 
 rondo_status rd_exec_publish(struct rd_exec *x)

@@ -40,6 +40,7 @@ static void fill_nodes(struct rd_exec *x, const struct rd_subgraph *g)
         for (uint32_t i = 0; i < n->access_count; i++, place++) {
             const struct rd_access *a = &g->accesses.item[n->access + i];
             p->places[place] = a->slot;
+            p->modes[place] = a->mode;
             p->views[place] = g->boxes.item[a->box];
         }
         for (uint32_t i = 0; i < n->param_count; i++)
@@ -66,6 +67,7 @@ static int copy_program(struct rd_exec *x, const struct rd_subgraph *g)
     p->node = rd_alloc_array(a, nodes + 1, sizeof *p->node);
     p->name = rd_alloc_array(a, nodes, sizeof *p->name);
     p->places = rd_alloc_array(a, p->place_count, sizeof *p->places);
+    p->modes = rd_alloc_array(a, p->place_count, 1);
     p->views = rd_alloc_array(a, p->place_count, sizeof *p->views);
     p->param_at = rd_alloc_array(a, p->param_count, sizeof *p->param_at);
     p->chunks = g->chunks.count ? copy_array(x, g->chunks.item, g->chunks.count, sizeof *p->chunks)
@@ -77,8 +79,8 @@ static int copy_program(struct rd_exec *x, const struct rd_subgraph *g)
     p->exec_name = rd_strdup(a, g->name);
     if (tagged && !(p->tag = rd_alloc_array(a, nodes, sizeof *p->tag)))
         return 0;
-    if (!p->node || !p->name || !p->places || !p->views || !p->param_at || !p->chunks ||
-        !p->contexts || !p->names || !p->shapes || !p->base || !p->exec_name)
+    if (!p->node || !p->name || !p->places || !p->modes || !p->views || !p->param_at ||
+        !p->chunks || !p->contexts || !p->names || !p->shapes || !p->base || !p->exec_name)
         return 0;
     fill_nodes(x, g);
     return 1;
@@ -206,7 +208,7 @@ static int copy_params(struct rd_exec *x, const struct rd_subgraph *g)
         return 0;
     for (uint32_t i = 0; i < x->params; i++) {
         const struct rd_param *p = &g->params.item[i];
-        sticky->given[i] = p->has_initial;
+        sticky->given[i] = p->has_initial ? RD_GIVEN_INITIALLY : 0;
         sticky->missing += !p->has_initial;
         if (p->has_initial)
             memcpy(sticky->block + p->offset, g->params_initial.item + p->offset, p->bytes);
@@ -323,9 +325,11 @@ void rd_exec_unlower(struct rd_exec *x)
     for (size_t i = 0; i < x->holder_count; i++)
         rd_holder_unref(a, x->holder[i]);
     rd_free_array(a, x->holder, x->holder_count, sizeof *x->holder);
+    rd_exec_free_retasked(x);
     rd_free_array(a, p->node, nodes + 1, sizeof *p->node);
     rd_free_array(a, p->name, nodes, sizeof *p->name);
     rd_free_array(a, p->places, p->place_count, sizeof *p->places);
+    rd_free_array(a, p->modes, p->place_count, 1);
     rd_free_array(a, p->views, p->place_count, sizeof *p->views);
     rd_free_array(a, p->param_at, p->param_count, sizeof *p->param_at);
     rd_free_array(a, p->chunks, p->chunk_count, sizeof *p->chunks);

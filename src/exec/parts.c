@@ -59,6 +59,9 @@ void rd_exec_parts_free(struct rd_allocator *a, struct rd_exec_parts *parts)
 uint32_t rd_exec_parts_find(const struct rd_exec_parts *parts, uint64_t id)
 {
     size_t low = 0, high = parts->count, mid;
+    for (uint32_t i = 0; i < sizeof parts->older / sizeof *parts->older; i++)
+        if (parts->older[i] && parts->older[i] == id >> 32)
+            return (uint32_t)id & 0x3fffffff;
     while (low < high) {
         mid = low + (high - low) / 2;
         if (parts->item[mid].id == id)

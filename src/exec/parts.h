@@ -15,6 +15,8 @@ struct rd_exec_part {
 struct rd_exec_parts {
     struct rd_exec_part *item;
     size_t count;
+    uint32_t
+        older[4]; /* serials of recordings that were replaced: their parts have the same indices */
 };
 
 int rd_exec_parts_make(struct rd_allocator *a, const struct rd_subgraph *g,

@@ -163,6 +163,12 @@ rondo_status rd_series_switch(struct rd_series *s, struct rd_core *core, struct 
     if (RD_WORD_CORE(word) == core->number ||
         rd_load_relaxed(&core->retired)) /* its exec has another one by now */
         goto unlock;
+    if (rd_load_relaxed(&s->frozen)) { /* nothing is given out until what runs has ended */
+        *source = s->all;
+        *count = RD_WORD_TICKET(word);
+        status = RONDO_ERR_AGAIN;
+        goto unlock;
+    }
     if (rd_load_acquire(&s->all->done) < core->last) { /* it still runs what it ran before */
         *source = s->all;
         *count = core->last;
@@ -171,7 +177,8 @@ rondo_status rd_series_switch(struct rd_series *s, struct rd_core *core, struct 
     }
     do {
         uint64_t at = RD_WORD_TICKET(word);
-        struct rd_core *from = s->core[RD_WORD_CORE(word)];
+        struct rd_core *from =
+            RD_WORD_CORE(word) < RD_CORES_MAX ? s->core[RD_WORD_CORE(word)] : NULL;
         resume(s, core, at);
         next = (word & ((1ull << (RD_REPLAY_BITS + RD_EPOCH_BITS)) - 1)) |
                (uint64_t)core->number << (RD_REPLAY_BITS + RD_EPOCH_BITS);
@@ -182,4 +189,35 @@ rondo_status rd_series_switch(struct rd_series *s, struct rd_core *core, struct 
 unlock:
     pthread_mutex_unlock(&s->lock);
     return status;
+}
+
+rondo_status rd_series_freeze(struct rd_series *s, uint64_t *count)
+{
+    uint64_t word, none = (uint64_t)RD_CORES_MAX << (RD_REPLAY_BITS + RD_EPOCH_BITS);
+    rondo_status status = RONDO_OK;
+    pthread_mutex_lock(&s->lock);
+    word = rd_load_acquire(&s->word);
+    if (rd_load_relaxed(&s->frozen)) {
+        status = rd_error(RONDO_ERR_AGAIN, "exec: another thread is changing it");
+        goto unlock;
+    }
+    /* Before the word: who sees no core in it sees why. */
+    rd_store_release(&s->frozen, RD_WORD_CORE(word) + 1);
+    do {
+        struct rd_core *from =
+            RD_WORD_CORE(word) < RD_CORES_MAX ? s->core[RD_WORD_CORE(word)] : NULL;
+        if (from)
+            suspend(from, RD_WORD_TICKET(word));
+        *count = RD_WORD_TICKET(word);
+    } while (!rd_cas_acq_rel(&s->word, &word, word | none)); /* as in rd_series_switch */
+unlock:
+    pthread_mutex_unlock(&s->lock);
+    return status;
+}
+
+void rd_series_thaw(struct rd_series *s)
+{
+    pthread_mutex_lock(&s->lock);
+    rd_store_release(&s->frozen, 0);
+    pthread_mutex_unlock(&s->lock);
 }

@@ -44,6 +44,9 @@ struct rd_series {
     /* The ticket after the last call of several replays, and up to where ring_word counts. */
     uint64_t many_end, counted_end;
     pthread_mutex_t lock; /* changes of core, and the table of cores */
+    /* While an exec changes what its ops run, the word names no core, and this is the one that ran
+     * last, for callers that wait for its replays. */
+    rd_atomic32 frozen; /* its number + 1; 0: not frozen */
     struct rd_core *core[RD_CORES_MAX];
     /* For waiting callers, inside a read section: NULL from before the grace period that precedes a
      * core's end. One more, which stays NULL, for a word that names no core. */
@@ -61,5 +64,17 @@ void rd_series_remove(struct rd_series *s, struct rd_core *core);
 /* Makes tickets from now on those of `core`. AGAIN: *source has to reach *count first. */
 rondo_status rd_series_switch(struct rd_series *s, struct rd_core *core, struct rd_source **source,
                               uint64_t *count);
+/* Gives out no tickets from now on: submitters wait, or are told to try again. AGAIN: it is frozen
+ * already. *count: what `all` has to reach until nothing is in flight. */
+rondo_status rd_series_freeze(struct rd_series *s, uint64_t *count);
+void rd_series_thaw(struct rd_series *s);
+/* The core whose lanes a waiting caller may drive; NULL: none. Inside a read section. */
+static inline struct rd_core *rd_series_live(struct rd_series *s)
+{
+    uint32_t frozen, core = RD_WORD_CORE(rd_load_acquire(&s->word));
+    if (RD_UNLIKELY(core == RD_CORES_MAX) && (frozen = rd_load_acquire(&s->frozen)) != 0)
+        core = frozen - 1;
+    return rd_load_acquire(&s->live[core]); /* pairs with rd_series_add */
+}
 
 #endif

@@ -13,6 +13,8 @@
 
 static const rondo_replay_args none;
 
+/* What has to be done first, outside of the read section: no status that leaves this directory. */
+enum { PLACE_ANEW = -1, IN_PARTS = -2, LOOK_AGAIN = -3 };
 enum { PART_VALUES = 64 }; /* of a call that may be submitted in parts */
 
 /* What to wait for when there is no room. */
@@ -66,7 +68,10 @@ static inline rondo_status take(struct rd_exec *x, uint64_t count, struct rd_req
     for (;;) {
         uint64_t at = RD_WORD_TICKET(word), local;
         struct rd_track *t;
-        if (RD_UNLIKELY(rd_load_relaxed(&x->closed))) /* destroy waits for a grace period */
+        /* Destroy waits for a grace period. Acquire: whether it was replaced. */
+        if (RD_UNLIKELY(rd_load_acquire(&x->closed)) && rd_load_relaxed(&x->replaced))
+            return LOOK_AGAIN;
+        if (RD_UNLIKELY(rd_load_relaxed(&x->closed)))
             return rd_error(RONDO_ERR_STALE, "exec '%s' was destroyed", x->program.exec_name);
         if (RD_UNLIKELY(RD_WORD_CORE(word) != c->number)) {
             struct rd_core *now = rd_load_acquire(&x->core);
@@ -220,9 +225,6 @@ static rondo_status submit_many(struct rd_exec *x, const rondo_replay_args *args
     return RONDO_OK;
 }
 
-/* What has to be done before, outside of the read section: not a status that leaves this file. */
-enum { PLACE_ANEW = -1, IN_PARTS = -2 };
-
 /* An exec whose core is not settled. room->count: replays of the first part. */
 static RD_NOINLINE rondo_status settle(struct rd_exec *x, const rondo_replay_args *args,
                                        struct room *room)
@@ -344,9 +346,11 @@ rondo_status rd_exec_submit(rondo_exec handle, const rondo_replay_args *args, in
         if (RD_UNLIKELY(status < 0)) {
             if (status == IN_PARTS)
                 return submit_parts(handle, args, deadline, room.count, out);
-            rd_exec_place_anew(x);
-            rd_exec_unref(x);
-            continue;
+            if (status == PLACE_ANEW) {
+                rd_exec_place_anew(x);
+                rd_exec_unref(x);
+            }
+            continue; /* LOOK_AGAIN: the handle names a newer exec by now */
         }
         if (status != RONDO_ERR_AGAIN || !room.source)
             return status;

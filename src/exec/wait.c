@@ -78,11 +78,7 @@ static struct rd_lane *take_of(struct waiter *w, const struct rd_core *c)
     return NULL;
 }
 
-static struct rd_core *current_core(const struct rd_exec *x)
-{
-    struct rd_series *s = x->series;
-    return rd_load_acquire(&s->live[RD_WORD_CORE(rd_load_acquire(&s->word))]);
-}
+static struct rd_core *current_core(const struct rd_exec *x) { return rd_series_live(x->series); }
 
 /* Replays of the core before may be in flight too, and nobody else may be driving them. */
 static struct rd_lane *take_of_any(struct waiter *w, const struct rd_exec *x)

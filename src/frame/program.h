@@ -13,6 +13,7 @@ struct rd_stats;
 struct rd_program {
     rondo_task_node *node; /* nodes + 1: the last one ends the lists of the one before */
     uint32_t *places;      /* slot of each access */
+    uint8_t *modes;        /* RONDO_READ... of each access */
     rondo_region *views;   /* box of each access, as rondo_task_view shows it */
     uint32_t *param_at;    /* offset in the parameters' block */
     rondo_region *chunks;

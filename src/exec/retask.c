@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Changes to single tasks of an exec: another function and argument, on and off.
+ *
+ * They are made in place, in the ops of every core, while nothing is in flight and no ticket is
+ * given out: a lane that has ended its last replay reads its ops again only after it has acquired
+ * the seq of a frame that was published after the change. */
+#include "src/exec/exec.h"
+
+#include "src/exec/lower_node.h"
+
+#include <string.h>
+
+/* An argument, or a table of contexts, that lives as long as the exec. */
+struct rd_retasked {
+    struct rd_retasked *next;
+    size_t bytes; /* of the whole block */
+    RD_ALIGNED char block[];
+};
+
+rondo_status rd_exec_halt(struct rd_exec *x)
+{
+    struct rd_series *s = x->series;
+    uint64_t count;
+    int clean;
+    rondo_status status;
+    pthread_mutex_lock(&x->placing);
+    status = rd_series_freeze(s, &count);
+    if (status) {
+        pthread_mutex_unlock(&x->placing);
+        return status;
+    }
+    if (!rd_source_reached(s->all, rd_source_id(s->all), count))
+        rd_wait(s->all, rd_source_id(s->all), count, -1, NULL, &clean);
+    return RONDO_OK;
+}
+
+void rd_exec_go_on(struct rd_exec *x)
+{
+    rd_series_thaw(x->series);
+    pthread_mutex_unlock(&x->placing);
+}
+
+/* Calls `change` with every op of the node, of all cores, tracks and variants. */
+static void each_op(struct rd_exec *x, uint32_t node,
+                    void (*change)(struct rd_op *op, void *context), void *context)
+{
+    pthread_mutex_lock(&x->lock);
+    for (struct rd_core *c = x->cores; c; c = c->next) {
+        uint32_t at = c->plan->op_of_node[node];
+        for (uint32_t k = 0; k < c->tracks; k++)
+            change(&c->track[k].op[at], context);
+        for (uint32_t v = 1; v < c->plan->variants; v++)
+            change(&c->plan->variant[v - 1].op[at], context);
+    }
+    pthread_mutex_unlock(&x->lock);
+}
+
+/* ---- on and off */
+
+static int do_nothing(rondo_task *self, const void *arg)
+{
+    (void)arg;
+    ((struct rd_self *)self)->skipped = 1;
+    return 0;
+}
+
+static void set_function(struct rd_op *op, void *context) { op->fn = *(rondo_task_fn **)context; }
+
+static void switch_node(struct rd_exec *x, uint32_t node, int enabled)
+{
+    rondo_task_fn *fn = do_nothing;
+    if (enabled == !x->off[node])
+        return;
+    if (enabled) {
+        fn = x->off[node];
+        x->off[node] = NULL;
+    } else {
+        struct rd_core *c = x->chosen;
+        x->off[node] = c->track[0].op[c->plan->op_of_node[node]].fn;
+    }
+    each_op(x, node, set_function, &fn);
+}
+
+/* The node and the ranks of its team. */
+static void switch_team(struct rd_exec *x, uint32_t node, int enabled)
+{
+    switch_node(x, node, enabled);
+    for (uint32_t v = x->nodes; x->team_of && v < x->program.nodes; v++)
+        if (x->team_of[v] == node)
+            switch_node(x, v, enabled);
+}
+
+rondo_status rd_exec_enable(struct rd_exec *x, rondo_node node, int enabled)
+{
+    uint32_t first = 0, count = 0;
+    rondo_status status = rd_exec_nodes_of(x, node, &first, &count);
+    if (!status)
+        status = rd_exec_halt(x);
+    if (status)
+        return status;
+    if (!x->off)
+        x->off = rd_zalloc_array(&x->rt->alloc, x->program.nodes, sizeof *x->off);
+    if (!x->off)
+        status = rd_error(RONDO_ERR_MEMORY, "exec '%s': no memory to switch nodes of %u",
+                          x->program.exec_name, x->program.nodes);
+    for (uint32_t v = first; v < first + count && !status; v++)
+        switch_team(x, v, enabled != 0);
+    rd_exec_go_on(x);
+    return status;
+}
+
+/* ---- another task */
+
+static void *keep(struct rd_exec *x, size_t bytes)
+{
+    struct rd_retasked *r = rd_alloc(&x->rt->alloc, sizeof *r + bytes, RD_LINE);
+    if (!r)
+        return NULL;
+    r->bytes = sizeof *r + bytes;
+    r->next = x->retasked;
+    x->retasked = r;
+    return r->block;
+}
+
+void rd_exec_free_retasked(struct rd_exec *x)
+{
+    struct rd_retasked *next;
+    for (struct rd_retasked *r = x->retasked; r; r = next) {
+        next = r->next;
+        rd_free(&x->rt->alloc, r, r->bytes);
+    }
+    rd_free_array(&x->rt->alloc, x->off, x->program.nodes, sizeof *x->off);
+}
+
+struct change {
+    rondo_task_fn *fn;
+    void *arg;
+    const void *bytes; /* of the argument, arg_bytes of them */
+    size_t arg_bytes;
+    int more;   /* the node is more than a plain function: its op's argument says what */
+    int is_off; /* its op runs nothing at present */
+};
+
+static void set_task(struct rd_op *op, void *context)
+{
+    const struct change *c = context;
+    if (c->more) {
+        struct rd_node_work *w = (struct rd_node_work *)(uintptr_t)op->arg;
+        w->fn = c->fn;
+        if (w->patch_count) /* parameters are written there: the track's own bytes */
+            memcpy(w->arg, c->bytes, c->arg_bytes);
+        else
+            w->arg = c->arg;
+        w->arg_bytes = c->arg_bytes;
+        return;
+    }
+    if (!c->is_off)
+        op->fn = c->fn;
+    op->arg = c->arg;
+}
+
+static rondo_status refuse(const struct rd_exec *x, uint32_t node, const char *field,
+                           unsigned long long given, unsigned long long was)
+{
+    return rd_error(
+        RONDO_ERR_INVALID, "exec '%s': update_task: node %u '%s': %s is %llu, was recorded as %llu",
+        x->program.exec_name, node, rd_program_name(&x->program, node), field, given, was);
+}
+
+static rondo_status check_task(const struct rd_exec *x, uint32_t node, const rondo_task_desc *d)
+{
+    const rondo_task_node *n = &x->program.node[node];
+    uint32_t accesses = n[1].place - n[0].place;
+    if (!d->fn)
+        return rd_error(RONDO_ERR_INVALID, "exec '%s': update_task: node %u '%s': fn is NULL",
+                        x->program.exec_name, node, rd_program_name(&x->program, node));
+    if (d->arg_bytes && !d->arg)
+        return rd_error(RONDO_ERR_INVALID,
+                        "exec '%s': update_task: node %u '%s': arg_bytes is %zu but arg is NULL",
+                        x->program.exec_name, node, rd_program_name(&x->program, node),
+                        d->arg_bytes);
+    if (d->arg && !d->arg_bytes)
+        return rd_error(RONDO_ERR_INVALID,
+                        "exec '%s': update_task: node %u '%s': arg is given but arg_bytes is 0",
+                        x->program.exec_name, node, rd_program_name(&x->program, node));
+    if (d->access_count && d->access_count != accesses)
+        return refuse(x, node, "access_count", d->access_count, accesses);
+    for (uint32_t i = 0; i < d->access_count; i++)
+        if (((uint32_t)d->accesses[i].slot.id & 0x3fffffff) - 1 != x->program.places[n->place + i])
+            return rd_error(RONDO_ERR_INVALID,
+                            "exec '%s': update_task: node %u '%s': access %u is to another slot "
+                            "than recorded, '%s'",
+                            x->program.exec_name, node, rd_program_name(&x->program, node), i,
+                            x->program.names + x->slot[x->program.places[n->place + i]].name);
+    if (d->after_count || d->carried_count)
+        return rd_error(RONDO_ERR_INVALID,
+                        "exec '%s': update_task: node %u '%s': edges cannot be changed",
+                        x->program.exec_name, node, rd_program_name(&x->program, node));
+    return RONDO_OK;
+}
+
+static void set_contexts(struct rd_exec *x, void **contexts)
+{
+    x->program.contexts = contexts;
+    pthread_mutex_lock(&x->lock);
+    for (struct rd_core *c = x->cores; c; c = c->next)
+        for (uint32_t k = 0; k < c->tracks; k++)
+            for (uint32_t l = 0; l < c->track[k].lanes; l++)
+                c->track[k].lane[l].self.view.contexts = contexts;
+    pthread_mutex_unlock(&x->lock);
+}
+
+/* The old context is released with the exec, and so is the new one. *index: of the new one. */
+static rondo_status add_context(struct rd_exec *x, const rondo_task_desc *d, uint32_t *index)
+{
+    struct rd_program *p = &x->program;
+    struct rd_allocator *a = &x->rt->alloc;
+    struct rd_holder *h = rd_zalloc(a, sizeof *h, 16);
+    struct rd_holder **holders = rd_alloc_array(a, x->holder_count + 1, sizeof *holders);
+    void **contexts = rd_alloc_array(a, p->context_count + 1, sizeof *contexts);
+    if (!h || !holders || !contexts) {
+        rd_free(a, h, sizeof *h);
+        rd_free_array(a, holders, x->holder_count + 1, sizeof *holders);
+        rd_free_array(a, contexts, p->context_count + 1, sizeof *contexts);
+        return rd_error(RONDO_ERR_MEMORY, "exec '%s': update_task: no memory for a context",
+                        p->exec_name);
+    }
+    h->context = d->context;
+    h->release = d->release;
+    rd_store_relaxed(&h->refs, 1); /* the exec's */
+    memcpy(holders, x->holder, x->holder_count * sizeof *holders);
+    memcpy(contexts, p->contexts, p->context_count * sizeof *contexts);
+    holders[x->holder_count] = h;
+    contexts[p->context_count] = d->context;
+    rd_free_array(a, x->holder, x->holder_count, sizeof *holders);
+    rd_free_array(a, p->contexts, p->context_count, sizeof *contexts);
+    x->holder = holders;
+    x->holder_count++;
+    *index = (uint32_t)p->context_count++;
+    set_contexts(x, contexts);
+    return RONDO_OK;
+}
+
+static rondo_status check_bytes(const struct rd_exec *x, uint32_t node, const struct change *c,
+                                const struct rd_node_work *w)
+{
+    if (!w->fn)
+        return rd_error(RONDO_ERR_INVALID, "exec '%s': update_task: node %u '%s' is no task",
+                        x->program.exec_name, node, rd_program_name(&x->program, node));
+    if (w->patch_count && w->arg_bytes != c->arg_bytes)
+        return refuse(x, node, "arg_bytes of a task with patches", c->arg_bytes, w->arg_bytes);
+    return RONDO_OK;
+}
+
+static rondo_status change(struct rd_exec *x, uint32_t node, const rondo_task_desc *d)
+{
+    const struct rd_core *core = x->chosen;
+    const struct rd_op *op = &core->track[0].op[core->plan->op_of_node[node]];
+    rondo_task_fn *runs = x->off && x->off[node] ? x->off[node] : op->fn;
+    struct change c = { d->fn, NULL, d->arg, d->arg_bytes, runs == rd_node_run, runs != op->fn };
+    uint32_t context = x->program.node[node].context;
+    rondo_status status = c.more ? check_bytes(x, node, &c, op->arg) : RONDO_OK;
+    if (status)
+        return status;
+    if (d->arg_bytes) {
+        c.arg = keep(x, d->arg_bytes);
+        if (!c.arg)
+            return rd_error(RONDO_ERR_MEMORY, "exec '%s': update_task: no memory for %zu bytes",
+                            x->program.exec_name, d->arg_bytes);
+        memcpy(c.arg, d->arg, d->arg_bytes);
+    }
+    if (d->release || d->context != x->program.contexts[context])
+        status = add_context(x, d, &context);
+    if (status)
+        return status;
+    if (c.is_off && !c.more)
+        x->off[node] = d->fn;
+    x->program.node[node].context = context;
+    each_op(x, node, set_task, &c);
+    for (uint32_t v = x->nodes; x->team_of && v < x->program.nodes; v++)
+        if (x->team_of[v] == node) {
+            x->program.node[v].context = context;
+            each_op(x, v, set_task, &c);
+        }
+    if (x->recipe.cost && d->cost_ns > 0)
+        x->recipe.cost[node] = d->cost_ns < UINT32_MAX ? (uint32_t)d->cost_ns : UINT32_MAX;
+    return RONDO_OK;
+}
+
+rondo_status rd_exec_update_task(struct rd_exec *x, rondo_node node, const rondo_task_desc *desc)
+{
+    uint32_t first = 0, count = 0;
+    rondo_status status = rd_exec_nodes_of(x, node, &first, &count);
+    if (!status && count != 1)
+        status = rd_error(RONDO_ERR_INVALID,
+                          "exec '%s': update_task: the handle stands for %u nodes, not for one",
+                          x->program.exec_name, count);
+    if (!status)
+        status = check_task(x, first, desc);
+    if (!status)
+        status = rd_exec_halt(x);
+    if (status)
+        return status;
+    status = change(x, first, desc);
+    rd_exec_go_on(x);
+    return status;
+}
