@@ -75,15 +75,15 @@ Test(bench, every_pattern_runs)
     };
     static char text[65536];
     char arguments[256];
-    for (size_t i = 0; i < 4 * sizeof patterns / sizeof *patterns; i++) {
+    for (size_t i = 0; i < 2 * sizeof patterns / sizeof *patterns; i++) {
         snprintf(arguments, sizeof arguments,
                  "overhead --pattern %s --width %d --steps 12 --order %s --replays 5 --rounds 1 "
                  "--impl rondo,handwritten,loop,spin-barrier --format csv",
-                 patterns[i / 4], i & 1 ? 2 : 5, i & 2 ? "pipelined" : "serial");
+                 patterns[i / 2], i & 1 ? 2 : 5, (i + i / 2) & 1 ? "pipelined" : "serial");
         int status = run(arguments, text, sizeof text);
         cr_expect(status == 0 && lines_of(text) == 5, "'%s': status %d: %s", arguments, status,
                   text);
-        cr_expect(strstr(text, patterns[i / 4]) != NULL, "'%s': %s", arguments, text);
+        cr_expect(strstr(text, patterns[i / 2]) != NULL, "'%s': %s", arguments, text);
     }
 }
 
