@@ -64,6 +64,8 @@ static rondo_status run_passes(struct rd_pass *p, struct rd_plan **plan)
     rondo_status s = rd_order(p);
     if (!s)
         s = rd_place(p, &placement);
+    if (!s && p->in->team)
+        s = rd_together(p, &placement);
     if (!s)
         s = rd_lanes(p, &placement, plan, &lane_of_node);
     if (!s)

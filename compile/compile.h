@@ -31,6 +31,11 @@ struct rd_compile_input {
      * included, share a lane of their processor, so that a blocked one holds back only what depends
      * on it. More than 16 sets: INVALID, unless interpret_only. */
     const uint8_t *external;
+    /* By node, may be NULL: a node that stands for the team it is a rank of, itself for most. The
+     * ranks of a team have the same predecessors and successors but for each other, and are bound
+     * to different processors; they stand next to each other in the global order, so that all lanes
+     * come to the teams in one order. */
+    const uint32_t *team;
     uint32_t helpers;   /* the last so many processors take only nodes that are bound to them */
     int check;          /* run plan_check */
     int interpret_only; /* leave the waits out; every lane is a sink */

@@ -133,6 +133,9 @@ rondo_status rd_list_schedule(struct rd_pass *p, const uint32_t *sorted, uint32_
 /* timeline.c: plays placement->processor and fills its order (allocated by the caller) and time. */
 rondo_status rd_timeline(struct rd_pass *p, struct rd_placement *placement);
 
+/* together.c: moves the ranks of each team behind each other in the global order. */
+rondo_status rd_together(struct rd_pass *p, struct rd_placement *placement);
+
 /* external.c: a number below *sets for each node; nodes with equal ones may share a lane. *set
  * NULL: all are equal. INVALID: more than 16. */
 rondo_status rd_external_sets(struct rd_pass *p, uint8_t **set, uint32_t *sets);
