@@ -7,6 +7,7 @@
 #include "bench/options.h"
 #include "bench/support.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,12 +55,18 @@ static void add_number(struct table *t, double ns, int below)
         table_cell(t, "-");
 }
 
+/* By minimum and by median; "-" where no task was long enough. */
 static void add_range(struct table *t, const struct metg *m)
 {
+    char text[2][24] = { "-", "-" };
+    if (m && m->task_ns.min > 0)
+        snprintf(text[0], sizeof text[0], "%s%.*f", m->below_min ? "<" : "", m->task_ns.min < 10,
+                 m->task_ns.min);
+    if (m && m->task_ns.median > 0)
+        snprintf(text[1], sizeof text[1], "%s%.*f", m->below_median ? "<" : "",
+                 m->task_ns.median < 10, m->task_ns.median);
     if (m)
-        table_cell(t, "%s%.*f - %s%.*f", m->below_min ? "<" : "", m->task_ns.min < 10,
-                   m->task_ns.min, m->below_median ? "<" : "", m->task_ns.median < 10,
-                   m->task_ns.median);
+        table_cell(t, "%s - %s", text[0], text[1]);
     else
         table_cell(t, "-");
 }
@@ -67,7 +74,7 @@ static void add_range(struct table *t, const struct metg *m)
 static const struct metg *find(const struct metg *metg, unsigned count, const struct peer *peer)
 {
     for (unsigned i = 0; i < count; i++)
-        if (peer && metg[i].peer == peer && metg[i].task_ns.min > 0 && metg[i].task_ns.median > 0)
+        if (peer && metg[i].peer == peer && metg[i].task_ns.min > 0)
             return &metg[i];
     return NULL;
 }
@@ -87,6 +94,12 @@ static void add_rows(struct metg_table *t, const struct metg_case *what, const s
 
 /* ---- Rondo against the others */
 
+/* A task length that was not reached is beyond all others. */
+static double ratio_of(double ours, double theirs)
+{
+    return ours > 0 ? (theirs > 0 ? ours / theirs : 0) : HUGE_VAL;
+}
+
 /* One ratio; what misses its limit is added to `misses`, by minimum, median or both. */
 static void add_ratio(struct metg_table *t, unsigned bar, const struct metg *rondo,
                       const struct metg *other, char *misses, size_t room)
@@ -95,8 +108,8 @@ static void add_ratio(struct metg_table *t, unsigned bar, const struct metg *ron
         table_cell(t->wide, "-");
         return;
     }
-    struct range ratio = { rondo->task_ns.min / other->task_ns.min,
-                           rondo->task_ns.median / other->task_ns.median };
+    struct range ratio = { ratio_of(rondo->task_ns.min, other->task_ns.min),
+                           ratio_of(rondo->task_ns.median, other->task_ns.median) };
     int by_min = ratio.min <= bars[bar].limit, by_median = ratio.median <= bars[bar].limit;
     table_cell(t->wide, "%.3f - %.3f", ratio.min, ratio.median);
     if (!by_min || !by_median)
@@ -134,7 +147,7 @@ static void add_bars(struct report *report, const struct metg_case *what, const 
         bench_text("METG(50%%), %s width %u: ns", graph_kind_name(what->pattern), what->width);
     for (unsigned i = 0; i < BARS; i++) {
         const struct metg *other = find(metg, count, peer_find(bars[i].peer));
-        if (rondo && other)
+        if (rondo && other && rondo->task_ns.median > 0 && other->task_ns.median > 0)
             report_ratio(report, "P3", text, rondo->task_ns, bars[i].peer, other->task_ns,
                          bars[i].limit);
     }
