@@ -16,9 +16,9 @@ enum { VERIFY_MOST = 1000000000 };
 
 static rondo_status bad_value(const struct rd_subgraph *g, enum rd_env variable, const char *is_not)
 {
-    return rd_error(
-        RONDO_ERR_INVALID, "exec '%s': instantiate: the environment's %s is '%.40s', %s",
-        x->program.exec_name, rd_env_table[variable].name, rd_env_text(variable), is_not);
+    return rd_error(RONDO_ERR_INVALID,
+                    "subgraph '%s': instantiate: the environment's %s is '%.40s', %s", g->name,
+                    rd_env_table[variable].name, rd_env_text(variable), is_not);
 }
 
 /* 1 if the variable is set. */
