@@ -7,6 +7,8 @@
 
 /* name, what to say for its default, its range, one line of help */
 #define RD_ENVIRONMENT(X)                                                                         \
+    X(RONDO_HANDOVER_NS, "measured", "1 to 1000000",                                              \
+      "what a hand-over from one CPU to another costs, instead of measuring it")                  \
     X(RONDO_MODE, "none", "compiled | interpreted",                                               \
       "overrides mode RONDO_AUTO of rondo_instantiate")                                           \
     X(RONDO_STALL_S, "0 (off)", "0 to 86400",                                                     \

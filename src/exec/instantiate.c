@@ -8,11 +8,14 @@
 #include "src/base/id.h"
 #include "src/exec/tuner.h"
 #include "src/frame/where.h"
+#include "src/machine/handover.h"
 #include "src/machine/worker.h"
 
 #include <stdio.h>
 #include <string.h>
 
+/* The engine's own time for an op. */
+enum { RD_OP_NS = 2 };
 enum { DEFAULT_WINDOW = 4, DEFAULT_TRACKS = 4 };
 
 static const char *const mode_names[] = { "RONDO_AUTO", "RONDO_COMPILED", "RONDO_INTERPRETED" };
@@ -185,6 +188,7 @@ rondo_status rd_exec_compile(struct rd_exec *x, enum rd_core_kind kind, int inte
         .processors = kind == RD_CORE_ONE_LANE || x->check.access ? 1 : x->processors + x->helpers,
         .helpers = kind == RD_CORE_ONE_LANE ? 0 : x->helpers,
         .handover_ns = x->handover_ns,
+        .op_ns = RD_OP_NS,
         .unknown_cost_ns = x->unknown_cost_ns,
         .interpret_only = interpret_only,
 #ifdef RD_DEBUG
