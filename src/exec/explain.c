@@ -46,6 +46,17 @@ static void explain_wait(const struct rd_track *t, const struct rd_unmet *u, cha
         snprintf(text, bytes, "what it began to end");
 }
 
+/* Of an executor whose lanes wait for several things at once: what the op called last, that pends,
+ * waits for. */
+static const struct rd_unmet *of_pending(const struct rd_lane *l, const struct rd_unmet *u)
+{
+    const struct rd_unmet *own = &l->self.unmet;
+    const struct rd_frame *f = rd_track_frame(l->track, l->replay);
+    if (!l->begun || !(l->track->flow || f->interpreted) || source_of(u))
+        return u;
+    return own->word && source_of(own) && !rd_unmet_is_met(own) ? own : u;
+}
+
 /* The node that the lane is at; before its replay has begun, its first. */
 static const char *node_of(const struct rd_lane *l)
 {
@@ -62,18 +73,21 @@ void rd_lane_explain(struct rd_work *work, const struct rd_unmet *u, char *text,
 {
     const struct rd_lane *l = (const struct rd_lane *)work; /* its first member */
     const struct rd_track *t = l->track;
-    const struct rd_frame *f = rd_track_frame(t, l->replay);
+    /* A flow's lanes go on to the next replay before the last has ended. */
+    const uint64_t replay =
+        l->begun && t->flow ? l->self.view.replay : rd_track_frame(t, l->replay)->replay;
     const char *begun = l->begun ? "" : " has not begun:";
     char what[96];
     if (!u->word) {
         snprintf(text, bytes, "exec '%s', replay %llu, lane %u,%s node '%s' waits for %lld ns",
-                 t->program->exec_name, (unsigned long long)f->replay, l->number, begun, node_of(l),
+                 t->program->exec_name, (unsigned long long)replay, l->number, begun, node_of(l),
                  (long long)(u->until_ns - rd_os.now_ns()));
         return;
     }
+    u = of_pending(l, u);
     explain_wait(t, u, what, sizeof what);
     snprintf(text, bytes,
              "exec '%s', replay %llu, lane %u,%s node '%s' waits for %s: at %llu, needs %llu",
-             t->program->exec_name, (unsigned long long)f->replay, l->number, begun, node_of(l),
-             what, (unsigned long long)rd_load_relaxed(u->word), (unsigned long long)u->need);
+             t->program->exec_name, (unsigned long long)replay, l->number, begun, node_of(l), what,
+             (unsigned long long)rd_load_relaxed(u->word), (unsigned long long)u->need);
 }

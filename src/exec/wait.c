@@ -63,14 +63,20 @@ static struct rd_track *tracks_of(const struct waiter *w, const struct rd_core *
     return which == RD_SOURCE_ALL ? c->track : &c->track[which];
 }
 
-static struct rd_lane *take_of(struct waiter *w, const struct rd_core *c)
+static uint32_t lanes_of(const struct waiter *w, const struct rd_core *c)
 {
-    uint32_t tracks, lanes;
+    uint32_t tracks;
     struct rd_track *t = tracks_of(w, c, &tracks);
-    lanes = t->processor0_lanes * tracks;
-    w->lanes += lanes;
-    for (uint32_t i = 0; i < lanes; i++) {
-        uint32_t at = w->turn++ % lanes;
+    return t->processor0_lanes * tracks;
+}
+
+/* One of the core's lanes, the one at `at` or one behind it. */
+static struct rd_lane *take_of(const struct waiter *w, const struct rd_core *c, uint32_t at,
+                               uint32_t lanes)
+{
+    uint32_t tracks;
+    struct rd_track *t = tracks_of(w, c, &tracks);
+    for (; at < lanes; at++) {
         struct rd_lane *l = &t[at % tracks].lane[at / tracks];
         if (rd_seat_take(l))
             return l;
@@ -78,18 +84,43 @@ static struct rd_lane *take_of(struct waiter *w, const struct rd_core *c)
     return NULL;
 }
 
-static struct rd_core *current_core(const struct rd_exec *x) { return rd_series_live(x->series); }
+/* The core of the replays submitted last: most often the only one that has any in flight. */
+static struct rd_lane *take_of_current(struct waiter *w, const struct rd_exec *x)
+{
+    struct rd_series *s = x->series;
+    struct rd_core *c = rd_load_acquire(&s->live[RD_WORD_CORE(rd_load_acquire(&s->word))]);
+    struct rd_lane *taken;
+    uint32_t at;
+    w->lanes = c ? lanes_of(w, c) : 0;
+    if (!w->lanes)
+        return NULL;
+    at = w->turn++ % w->lanes;
+    taken = take_of(w, c, at, w->lanes);
+    return taken || !at ? taken : take_of(w, c, 0, at);
+}
 
-/* Replays of the core before may be in flight too, and nobody else may be driving them. */
+/* Of any core: nobody else may be driving those that ran before. */
 static struct rd_lane *take_of_any(struct waiter *w, const struct rd_exec *x)
 {
     struct rd_lane *taken = NULL;
-    uint32_t first = w->turn;
-    for (uint32_t i = 0; i < RD_CORES_MAX && !taken; i++) {
-        struct rd_core *c = rd_load_acquire(&x->series->live[(first + i) % RD_CORES_MAX]);
-        if (c)
-            taken = take_of(w, c);
+    uint32_t first, before = 0, lanes = 0;
+    struct rd_core *c;
+    for (int i = 0; i < RD_CORES_MAX; i++) {
+        c = rd_load_acquire(&x->series->live[i]);
+        lanes += c ? lanes_of(w, c) : 0;
     }
+    first = lanes ? w->turn++ % lanes : 0;
+    for (int i = 0; i < RD_CORES_MAX && before < lanes && !taken; i++) {
+        uint32_t count;
+        c = rd_load_acquire(&x->series->live[i]);
+        if (!c)
+            continue;
+        count = lanes_of(w, c);
+        if (first < before + count)
+            taken = take_of(w, c, first > before ? first - before : 0, count);
+        before += count;
+    }
+    w->lanes = lanes;
     return taken;
 }
 
@@ -98,19 +129,13 @@ static struct rd_lane *take_lane(struct waiter *w)
 {
     struct rd_lane *taken = NULL;
     struct rd_exec *x;
-    struct rd_core *c;
     rd_rcu_read_lock();
     x = exec_of(w);
     if (x) {
         w->park_after_ns = x->rt->park_after_ns;
         w->stall_ns = x->rt->stall_ns;
         w->adopted = x->processor[0] < x->rt->adopted;
-        w->lanes = 0;
-        c = current_core(x);
-        if (RD_UNLIKELY(w->adopted))
-            taken = take_of_any(w, x);
-        else if (c)
-            taken = take_of(w, c);
+        taken = RD_UNLIKELY(w->adopted) ? take_of_any(w, x) : take_of_current(w, x);
     }
     rd_rcu_read_unlock();
     return taken;
@@ -290,32 +315,42 @@ static void note_waited(struct rd_source *s, uint64_t count)
 /* ---- the watchdog */
 
 /* All that moves when the exec gets on. Inside a read section. */
-static uint64_t progress_of(const struct waiter *w, const struct rd_core *c)
+static uint64_t progress_of(const struct waiter *w, const struct rd_exec *x)
 {
     uint64_t sum = rd_load_relaxed(&w->source->done);
-    for (uint32_t i = 0; c && i < c->tracks; i++)
-        for (uint32_t k = 0; k < c->track[i].lanes; k++)
-            sum += rd_load_relaxed(&c->track[i].counter[k]->done);
+    for (int i = 0; i < RD_CORES_MAX; i++) {
+        struct rd_core *c = rd_load_acquire(&x->series->live[i]);
+        for (uint32_t t = 0; c && t < c->tracks; t++)
+            for (uint32_t k = 0; k < c->track[t].lanes; k++)
+                sum += rd_load_relaxed(&c->track[t].counter[k]->done);
+    }
     return sum;
 }
 
-/* What one of the caller's lanes waits for; "" if it is not known. Inside a read section. */
-static void explain(const struct waiter *w, const struct rd_core *c, char *text, size_t bytes)
+/* Whether a lane that was driven is still there, and what it waited for is not a submit. */
+static int may_explain(const struct waiter *w, const struct rd_exec *x, uint32_t i)
 {
-    uint32_t tracks;
-    struct rd_track *t = c ? tracks_of(w, c, &tracks) : NULL;
-    text[0] = 0;
-    for (uint32_t i = 0; c && i < w->notes && i < NOTES; i++) {
-        struct rd_lane *l = w->note[i].lane;
-        const struct rd_unmet *u = &w->note[i].unmet;
-        for (uint32_t k = 0; k < tracks; k++) /* lanes of a core that is no longer there are not */
-            if (l >= t[k].lane && l < t[k].lane + t[k].lanes && u->word &&
-                u->wake != &t[k].submit_wake) {
-                size_t used = (size_t)snprintf(text, bytes, "; ");
-                l->work.explain(&l->work, u, text + used, bytes - used);
-                return;
-            }
+    const struct rd_lane *l = w->note[i].lane;
+    for (int k = 0; k < RD_CORES_MAX; k++) {
+        struct rd_core *c = rd_load_acquire(&x->series->live[k]);
+        for (uint32_t t = 0; c && t < c->tracks; t++)
+            if (l >= c->track[t].lane && l < c->track[t].lane + c->track[t].lanes)
+                return w->note[i].unmet.wake != &c->track[t].submit_wake;
     }
+    return 0;
+}
+
+/* What one of the caller's lanes waits for; "" if it is not known. Inside a read section. */
+static void explain(const struct waiter *w, const struct rd_exec *x, char *text, size_t bytes)
+{
+    text[0] = 0;
+    for (uint32_t i = 0; i < w->notes && i < NOTES; i++)
+        if (may_explain(w, x, i)) {
+            struct rd_work *work = &w->note[i].lane->work;
+            size_t used = (size_t)snprintf(text, bytes, "; ");
+            work->explain(work, &w->note[i].unmet, text + used, bytes - used);
+            return;
+        }
 }
 
 /* Looks whether the caller has waited for long without any progress, and says so once. */
@@ -326,9 +361,8 @@ static RD_NOINLINE void watch(struct waiter *w)
     struct rd_exec *x;
     rd_rcu_read_lock();
     x = exec_of(w);
-    if (x &&
-        rd_watch_look(&w->watch, w->stall_ns, 1, progress_of(w, current_core(x)), rd_os.now_ns())) {
-        explain(w, current_core(x), text, sizeof text);
+    if (x && rd_watch_look(&w->watch, w->stall_ns, 1, progress_of(w, x), rd_os.now_ns())) {
+        explain(w, x, text, sizeof text);
         snprintf(name, sizeof name, "%s", x->program.exec_name);
         rt = x->rt;
         rd_runtime_ref(rt); /* the exec's own keeps it until then */
@@ -378,14 +412,14 @@ rondo_status rd_wait(struct rd_source *s, uint64_t id, uint64_t count, int64_t d
         if (is_late(&w))
             return rd_error(RONDO_ERR_AGAIN, "event {0x%llx, %llu} is not complete in time",
                             (unsigned long long)id, (unsigned long long)count);
-        if (RD_UNLIKELY(w.stall_ns))
-            watch(&w);
-        if (lane && w.notes < w.lanes && w.notes < NOTES)
-            ; /* another lane may have work */
-        else if (is_idle_long(&w))
-            park(&w);
-        else if (!lane)
-            look_on();
+        if (!lane || w.notes >= w.lanes || w.notes >= NOTES) { /* else another has work perhaps */
+            if (RD_UNLIKELY(w.stall_ns))
+                watch(&w);
+            if (is_idle_long(&w))
+                park(&w);
+            else if (!lane || rd_load_relaxed(&s->awake))
+                look_on();
+        }
         lane = NULL;
     }
 }

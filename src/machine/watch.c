@@ -3,8 +3,7 @@
 
 #include "src/machine/worker.h"
 
-int rd_watch_look(struct rd_watch *watch, int64_t stall_ns, int blocked, uint64_t sees,
-                  int64_t now)
+int rd_watch_look(struct rd_watch *watch, int64_t stall_ns, int blocked, uint64_t sees, int64_t now)
 {
     if (!blocked) {
         watch->since = 0;
@@ -29,10 +28,13 @@ void rd_watch_worker(struct rd_watch *watch, struct rd_worker *w, int blocked, i
     uint64_t sees = 1;
     struct rd_work *work;
     char text[256];
-    for (work = w->agenda; work; work = work->own.next)
+    for (work = w->agenda; work; work = work->own.next) {
+        if (work->own.last == RD_BUSY)
+            return; /* a caller has it just now: neither progress nor a stall */
         if (is_stuck(work))
             sees += rd_load_relaxed(work->own.unmet.word);
-    if (!rd_watch_look(watch, w->rt->stall_ns, blocked && sees, sees, now))
+    }
+    if (!rd_watch_look(watch, w->rt->stall_ns, blocked, sees, now))
         return;
     for (work = w->agenda; work; work = work->own.next) {
         if (!is_stuck(work))
