@@ -24,7 +24,7 @@ enum {
 };
 enum { TOUCHES = 1, ALL = 2 }; /* of node kinds: has accesses; a fence; else aloof */
 /* What else recordings have, beside the flags of a subgraph's description. */
-enum { COMMUTING = 0x100, CONDITIONS = 0x200, OWN_SLOTS = 0x400 };
+enum { COMMUTING = 0x100, CONDITIONS = 0x200, OWN_SLOTS = 0x400, SHARES = 0x800 };
 
 struct slot_model {
     rondo_slot handle;
@@ -226,8 +226,18 @@ static rondo_access next_access(struct random *r, const struct model *m, struct 
     }
     if (m->has & COMMUTING && random_below(r, 2))
         a.mode = RONDO_COMMUTE;
-    if (m->slot[n->slot[n->accesses]].temporary && !m->slot[n->slot[n->accesses]].written)
+    if (a.mode == RONDO_COMMUTE)
+        a.type = a.op = 0;
+    if (m->has & SHARES && m->slot[n->slot[n->accesses]].shape.elem_bytes == 4 &&
+        !(a.flags & RONDO_WRAP) && random_below(r, 2)) {
+        a.mode = RONDO_REDUCE;
+        a.type = RONDO_I32;
+        a.op = RONDO_SUM;
+    }
+    if (m->slot[n->slot[n->accesses]].temporary && !m->slot[n->slot[n->accesses]].written) {
         a.mode = RONDO_WRITE;
+        a.type = a.op = 0;
+    }
     return a;
 }
 

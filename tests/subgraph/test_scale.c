@@ -196,3 +196,142 @@ Test(scale, wholes_and_bands)
     cr_assert_lt(large, 8 * small + 1000, "%g ns a node at 3 10^3, %g at 10^5", small, large);
     cr_assert_eq(rondo_runtime_close(rt), RONDO_OK);
 }
+
+/* Steps of n tile writes, n nodes that commute on the whole, n tile reads: what commutes is a row,
+ * and what is around it knows the row's ends alone. */
+static double rows(uint32_t n, uint32_t steps)
+{
+    rondo_slot slot;
+    uint32_t i, k, m;
+    static const uint8_t mode[] = { RONDO_WRITE, RONDO_COMMUTE, RONDO_READ };
+    begin(0);
+    slot = rondo_subgraph_slot(h, &(rondo_slot_desc){ .shape = { 8, { (int64_t)n * 4 }, { 0 } } });
+    for (k = 0; k < steps; k++)
+        for (m = 0; m < 3; m++)
+            for (i = 0; i < n; i++)
+                rondo_record_task(
+                    h, &(rondo_task_desc){
+                           .fn = nothing,
+                           RONDO_ACCESSES(rondo_access_of(
+                               slot, mode[m],
+                               m == 1 ? rondo_whole() : rondo_span((int64_t)i * 4, 4))) });
+    return finish(0, steps * (3 * n - 1) + (steps - 1) * n) / n / steps;
+}
+
+/* Tiles of a plane that commute on themselves and their neighbours' borders. */
+static double meeting_tiles(uint32_t n)
+{
+    rondo_slot slot;
+    rondo_access a;
+    rondo_status status;
+    struct rd_subgraph *g;
+    struct rd_graph graph;
+    clock_t start;
+    uint32_t edges;
+    begin(0);
+    slot = rondo_subgraph_slot(
+        h, &(rondo_slot_desc){ .shape = { 8, { (int64_t)n * 4, (int64_t)n * 4 }, { 0 } } });
+    a = rondo_chunk(slot, RONDO_COMMUTE, 1, 1);
+    rondo_record_for(h, &(rondo_for_desc){ RONDO_TASK(.fn = nothing, RONDO_ACCESSES(a)),
+                                           .range = rondo_box(0, 0, (int64_t)n * 4, (int64_t)n * 4),
+                                           .chunks = { n, n } });
+    g = rd_subgraph_get(h, &status);
+    start = clock();
+    cr_assert_eq(rd_subgraph_analyse(g, 0, &graph), RONDO_OK, "%s", rondo_error_message());
+    start = clock() - start;
+    edges = graph.first[graph.nodes];
+    cr_assert(edges >= 2 * n * (n - 1) && edges <= 8 * n * n, "%u edges", edges);
+    rd_graph_free(&g->rt->alloc, &graph);
+    rd_subgraph_unref(g);
+    rondo_subgraph_destroy(h);
+    return (double)start * (1e9 / CLOCKS_PER_SEC) / n / n;
+}
+
+Test(scale, what_commutes)
+{
+    double small, large;
+    cr_assert_eq(rondo_runtime_open(NULL, &rt), RONDO_OK);
+    rows(1000, 3);
+    small = rows(1000, 10);
+    large = rows(30000, 10);
+    cr_assert_lt(large, 8 * small + 1000, "%g ns a node at 10^3, %g at 3 10^4", small, large);
+    meeting_tiles(10);
+    small = meeting_tiles(30);
+    large = meeting_tiles(200);
+    cr_assert_lt(large, 8 * small + 2000, "%g ns a tile at 30 x 30, %g at 200 x 200", small, large);
+    cr_assert_eq(rondo_runtime_close(rt), RONDO_OK);
+}
+
+/* Nodes that reduce to the whole of a slot, and one that reads it, step by step: per reduction a
+ * share, a node that fills it and two edges, per step a node that combines. */
+static double reductions(uint32_t n, uint32_t steps)
+{
+    rondo_slot slot;
+    rondo_status status;
+    struct rd_subgraph *g, *e;
+    clock_t start = clock();
+    uint32_t i, k;
+    begin(0);
+    slot = rondo_subgraph_slot(h, &(rondo_slot_desc){ .shape = { 8, { 16 }, { 0 } } });
+    for (k = 0; k < steps; k++) {
+        for (i = 0; i < n; i++)
+            rondo_record_task(
+                h, &(rondo_task_desc){
+                       .fn = nothing,
+                       RONDO_ACCESSES(rondo_reduce(slot, rondo_whole(), RONDO_F64, RONDO_SUM)) });
+        rondo_record_task(h, &(rondo_task_desc){ .fn = nothing,
+                                                 RONDO_ACCESSES(rondo_read(slot, rondo_whole())) });
+    }
+    g = rd_subgraph_get(h, &status);
+    cr_assert_eq(rd_subgraph_expand(g, 2, &e), RONDO_OK);
+    cr_assert_eq(e->nodes.count, steps * (2 * n + 2));
+    rd_subgraph_unref(g);
+    rondo_subgraph_destroy(h);
+    h.id = 0;
+    {
+        struct rd_graph graph;
+        cr_assert_eq(rd_subgraph_analyse(e, 0, &graph), RONDO_OK, "%s", rondo_error_message());
+        /* Also from each reader to the next step's combining node, but for the last. */
+        cr_assert_eq(graph.first[graph.nodes], steps * (2 * n + 2) - 1);
+        rd_graph_free(&e->rt->alloc, &graph);
+    }
+    rd_subgraph_unref(e);
+    return (double)(clock() - start) * (1e9 / CLOCKS_PER_SEC) / n / steps;
+}
+
+Test(scale, reductions)
+{
+    double small, large;
+    cr_assert_eq(rondo_runtime_open(NULL, &rt), RONDO_OK);
+    reductions(1000, 2);
+    small = reductions(1000, 5);
+    large = reductions(30000, 5);
+    cr_assert_lt(large, 8 * small + 2000, "%g ns a node at 10^3, %g at 3 10^4", small, large);
+    cr_assert_eq(rondo_runtime_close(rt), RONDO_OK);
+}
+
+/* A chain of which one node in a hundred runs every 20 replays. */
+static double chain(uint32_t n, int carried, uint32_t edges)
+{
+    rondo_slot slot;
+    uint32_t i;
+    begin(0);
+    slot = rondo_subgraph_slot(h, &(rondo_slot_desc){ .shape = { 8, { 1 }, { 0 } } });
+    for (i = 0; i < n; i++)
+        rondo_record_task(
+            h, &(rondo_task_desc){ .fn = nothing,
+                                   .when.every = i % 100 == 50 ? 20 : 0,
+                                   RONDO_ACCESSES(rondo_read_write(slot, rondo_whole())) });
+    return finish(carried, edges) / n;
+}
+
+Test(scale, conditions)
+{
+    double small, large;
+    cr_assert_eq(rondo_runtime_open(NULL, &rt), RONDO_OK);
+    chain(1000, 0, 999 + 10);
+    small = chain(3000, 0, 2999 + 30);
+    large = chain(100000, 0, 99999 + 1000);
+    cr_assert_lt(large, 8 * small + 1000, "%g ns a node at 3 10^3, %g at 10^5", small, large);
+    cr_assert_eq(rondo_runtime_close(rt), RONDO_OK);
+}
