@@ -87,8 +87,7 @@ static struct rd_lane *take_of(const struct waiter *w, const struct rd_core *c, 
 /* The core of the replays submitted last: most often the only one that has any in flight. */
 static struct rd_lane *take_of_current(struct waiter *w, const struct rd_exec *x)
 {
-    struct rd_series *s = x->series;
-    struct rd_core *c = rd_load_acquire(&s->live[RD_WORD_CORE(rd_load_acquire(&s->word))]);
+    struct rd_core *c = rd_series_live(x->series);
     struct rd_lane *taken;
     uint32_t at;
     w->lanes = c ? lanes_of(w, c) : 0;
