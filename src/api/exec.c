@@ -343,6 +343,9 @@ static rondo_status event_result(struct rd_source *s, rondo_event event, rondo_r
 {
     uint64_t id = rd_load_relaxed(&s->exec);
     struct rd_exec *x = rd_id_find(id, RD_ID_EXEC);
+    if (id == (uint64_t)RD_SOURCE_COUNTER && !rd_source_is_old(s, event.source))
+        return rd_error(RONDO_ERR_INVALID, "event {0x%llx, %llu} is a counter's, of no replay",
+                        (unsigned long long)event.source, (unsigned long long)event.count);
     if (!x || rd_source_is_old(s, event.source))
         return rd_error(RONDO_ERR_STALE,
                         "event {0x%llx, %llu}: its exec is gone, and the result with it",

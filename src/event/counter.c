@@ -22,7 +22,8 @@ rondo_status rd_counter_new(struct rd_runtime *rt, uint64_t initial,
     if (!c->source)
         goto free_counter;
     c->rt = rt;
-    rd_store_relaxed(&c->refs, 1); /* not shared yet */
+    rd_store_relaxed(&c->refs, 1);                                   /* not shared yet */
+    rd_store_relaxed(&c->source->exec, (uint64_t)RD_SOURCE_COUNTER); /* read by who has an event */
     rd_store_release(&c->source->done, initial);
     *counter = c;
     return RONDO_OK;

@@ -26,14 +26,15 @@ struct rd_source {
      * themselves. */
     RD_ALIGNED rd_atomic64 waited;
     rd_atomic64 generation;
-    rd_atomic64 exec;  /* id of the exec it counts for */
+    rd_atomic64 exec;  /* id of the exec it counts for; RD_SOURCE_COUNTER: a counter's */
     rd_atomic32 track; /* of that exec; RD_SOURCE_ALL for all of them together */
     rd_atomic32 awake; /* not 0: who waits for it never sleeps */
     uint32_t index;
     uint32_t next_free; /* under the lock */
 };
 enum { RD_SOURCE_ALL = 0x7fffffff };
-enum { RD_AT_NONE = -1 }; /* as uint64_t: nobody is registered */
+enum { RD_SOURCE_COUNTER = -1 }; /* as uint64_t: no exec's id */
+enum { RD_AT_NONE = -1 };        /* as uint64_t: nobody is registered */
 
 /* NULL when there is no memory. done is 0. */
 struct rd_source *rd_source_new(void);

@@ -34,6 +34,7 @@ static uint64_t value_of(rondo_counter c)
 Test(counter, adds_and_raises, .timeout = 60)
 {
     rondo_event event;
+    rondo_result result;
     uint64_t value;
     begin(5);
     cr_assert_eq(value_of(counter), 5);
@@ -48,6 +49,8 @@ Test(counter, adds_and_raises, .timeout = 60)
     ET_OK(rondo_counter_add(counter, 0));
     ET_OK(rondo_counter_event(counter, UINT64_MAX, &event));
     ET_OK(rondo_event_wait(event, 0));
+    ET_IS(rondo_event_result(event, &result), RONDO_ERR_INVALID);
+    ET_SAYS("is a counter's, of no replay");
     ET_IS(rondo_counter_value(counter, NULL), RONDO_ERR_INVALID);
     ET_IS(rondo_counter_event(counter, 1, NULL), RONDO_ERR_INVALID);
     ET_IS(rondo_counter_create(rt, 0, NULL), RONDO_ERR_INVALID);
@@ -59,6 +62,7 @@ Test(counter, adds_and_raises, .timeout = 60)
     ET_IS(rondo_counter_add(counter, 1), RONDO_ERR_STALE);
     ET_IS(rondo_counter_value(counter, &value), RONDO_ERR_STALE);
     ET_OK(rondo_event_wait(event, -1)); /* for ever */
+    ET_IS(rondo_event_result(event, &result), RONDO_ERR_STALE);
 }
 
 static void *add_many(void *arg)
