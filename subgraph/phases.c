@@ -131,6 +131,20 @@ static rondo_status build_union(const struct rd_walk *w, int carried, struct rd_
     return status;
 }
 
+/* The same edges in all phases: then they are the union's. */
+static void drop_variants(struct rd_allocator *a, struct rd_graph *graph)
+{
+    struct rd_variant *v = &graph->variant[0];
+    rd_free_array(a, v->first, (size_t)graph->nodes + 1, sizeof *v->first);
+    rd_free_array(a, v->pred, v->pred_capacity, sizeof *v->pred);
+    rd_free_array(a, v, graph->variants, sizeof *v);
+    rd_free_array(a, graph->variant_of_phase, graph->phases, sizeof *graph->variant_of_phase);
+    graph->variant = NULL;
+    graph->variant_of_phase = NULL;
+    graph->phases = 1;
+    graph->variants = 0;
+}
+
 rondo_status rd_phases_build(const struct rd_walk *w, int carried, struct rd_graph *graph)
 {
     rondo_status status =
@@ -143,5 +157,7 @@ rondo_status rd_phases_build(const struct rd_walk *w, int carried, struct rd_gra
         status = add_variants(w, carried, graph);
     if (status)
         rd_graph_free(w->alloc, graph);
+    else if (graph->variants == 1)
+        drop_variants(w->alloc, graph);
     return status;
 }
