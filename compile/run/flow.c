@@ -338,22 +338,26 @@ static RD_NOINLINE void drain(const struct rd_flow *w, struct rd_flow_lane *fl)
     }
 }
 
-/* Calls the pending ops again whose waits are met; whether there were any. */
+/* Calls pending ops again: those whose waits are met, or that a failure may call off; whether any
+ * has ended. */
 static RD_NOINLINE int retry_pending(struct rd_lane *l, struct rd_flow *w, struct rd_flow_lane *fl)
 {
-    uint32_t met = 0;
+    int ended = 0;
     for (uint32_t i = fl->pending_count; i-- > 0;) {
         const struct rd_flow_pending p = fl->pending[i];
+        const struct rd_frame *f = w->use[array_of(p.item)].frame; /* it has not ended */
+        uint32_t others = fl->pending_count - 1;
         uint64_t next;
-        if (!rd_unmet_is_met(&p.unmet))
+        if (!rd_unmet_is_met(&p.unmet) && !rd_badness(l->track, f))
             continue;
-        fl->pending[i] = fl->pending[--fl->pending_count];
+        fl->pending[i] = fl->pending[others];
+        fl->pending_count = others;
         next = step(l, w, fl, p.item, 0);
+        ended |= fl->pending_count == others;
         if (next != RD_FLOW_NO_ITEM)
             keep(w, fl, next, 0);
-        met = 1;
     }
-    return met != 0;
+    return ended;
 }
 
 static inline uint32_t next_random(struct rd_flow_lane *fl, uint32_t limit)
