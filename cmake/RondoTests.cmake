@@ -124,7 +124,7 @@ if(RONDO_SANITIZE)
 endif()
 
 # ---- the examples check their own results
-foreach(example loop cholesky heat)
+foreach(example loop cholesky heat wrap rebuild rates)
   if(TARGET example_${example})
     set(arguments)
     if(example STREQUAL "heat")
