@@ -87,21 +87,18 @@ static inline void sim_combine(int type, int op, void *to, const void *value)
     } a, b;
     memcpy(&a, to, sim_value_bytes(type));
     memcpy(&b, value, sim_value_bytes(type));
-#define SIM_OP(x) (op == RONDO_SUM ? a.x + b.x : op == RONDO_MIN ? fmin_##x : fmax_##x)
-#define SIM_CASE(T, x)                      \
-    {                                       \
-        T fmin_##x = b.x < a.x ? b.x : a.x; \
-        T fmax_##x = b.x > a.x ? b.x : a.x; \
-        a.x = SIM_OP(x);                    \
-    }
+#define SIM_CASE(x, sum)                              \
+    a.x = op == RONDO_SUM   ? (sum)                   \
+          : op == RONDO_MIN ? (b.x < a.x ? b.x : a.x) \
+                            : (b.x > a.x ? b.x : a.x)
     if (type == RONDO_F64)
-        SIM_CASE(double, f64)
+        SIM_CASE(f64, a.f64 + b.f64);
     else if (type == RONDO_F32)
-        SIM_CASE(float, f32)
+        SIM_CASE(f32, a.f32 + b.f32);
     else if (type == RONDO_I64)
-        SIM_CASE(int64_t, i64)
+        SIM_CASE(i64, (int64_t)((uint64_t)a.i64 + (uint64_t)b.i64));
     else
-        SIM_CASE(int32_t, i32)
+        SIM_CASE(i32, (int32_t)((uint32_t)a.i32 + (uint32_t)b.i32));
     memcpy(to, &a, sim_value_bytes(type));
 }
 

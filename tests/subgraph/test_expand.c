@@ -224,3 +224,165 @@ static void compare_many(uint32_t flags, uint64_t seeds)
 Test(expand, reductions_compute_what_was_recorded) { compare_many(0, 1500); }
 
 Test(expand, reductions_with_edges_by_hand) { compare_many(RONDO_EDGES_EXPLICIT, 800); }
+
+/* ---- teams, and nodes that may stop */
+
+static int has_edge(const struct rd_graph *g, uint32_t from, uint32_t to, uint32_t distance)
+{
+    uint32_t i;
+    for (i = g->first[to]; i < g->first[to + 1]; i++)
+        if (g->pred[i].from == from && g->pred[i].distance == distance)
+            return 1;
+    return 0;
+}
+
+/* Rank r of a team; rank 0 is the node itself. */
+static uint32_t rank_node(const struct rd_subgraph *e, uint32_t main, uint32_t rank)
+{
+    uint32_t v;
+    for (v = 0; rank && v < e->nodes.count; v++)
+        if (e->nodes.item[v].kind == RD_NODE_RANK && rd_node_extra(e, v)->main == main &&
+            rd_node_extra(e, v)->rank == rank)
+            return v;
+    return main;
+}
+
+static uint32_t ranks_of(const struct rd_subgraph *e, uint32_t v)
+{
+    const struct rd_extra *x = rd_node_extra(e, v);
+    return x->flags & (RONDO_HOSTED | RONDO_SPMD) ? x->team : 1;
+}
+
+static uint32_t main_of(const struct rd_subgraph *e, uint32_t v)
+{
+    return e->nodes.item[v].kind == RD_NODE_RANK ? rd_node_extra(e, v)->main : v;
+}
+
+/* A random task: of a team, one that may stop, a call, or neither. */
+static void add_any(struct random *r, rondo_subgraph h, const rondo_slot slots[3],
+                    const rondo_node *before, uint32_t count)
+{
+    rondo_access a[2];
+    uint32_t i;
+    rondo_task_desc d = { .fn = sim_task, .accesses = a, .access_count = 1 + random_below(r, 2) };
+    for (i = 0; i < 2; i++)
+        a[i] = rondo_access_of(slots[random_below(r, 3)], 1 + random_below(r, 3),
+                               rondo_span(random_below(r, 4), 1 + random_below(r, 4)));
+    if (random_below(r, 4) == 0) {
+        d.access_count = 0;
+        d.flags = random_below(r, 2) ? RONDO_NO_ACCESS : 0;
+    }
+    if (random_below(r, 3) == 0) {
+        d.flags |= random_below(r, 2) ? RONDO_SPMD : RONDO_HOSTED;
+        d.team = random_below(r, 6);
+        d.on = random_below(r, 2) ? RONDO_CPU(random_below(r, 2)) : RONDO_ANY_CPU;
+    } else if (random_below(r, 4) == 0) {
+        d.flags |= RONDO_MAY_STOP;
+        d.stop_lag = random_below(r, 3);
+    }
+    if (count && random_below(r, 4) == 0) {
+        d.after = d.carried = before + random_below(r, count);
+        d.after_count = 1;
+        d.carried_count = random_below(r, 2);
+    }
+    cr_assert(rondo_record_task(h, &d).id, "%s", rondo_error_message());
+}
+
+static void check_team(const struct rd_subgraph *e, const struct rd_graph *graph, uint32_t v,
+                       uint32_t processors, uint64_t seed)
+{
+    uint32_t rank, k, i, f;
+    for (rank = 1; rank < ranks_of(e, v); rank++) {
+        uint32_t node = rank_node(e, v, rank);
+        cr_assert_neq(node, v, "seed %llu: no rank %u", (unsigned long long)seed, rank);
+        cr_assert_eq(e->nodes.item[node].access_count, 0);
+        cr_assert_eq(e->nodes.item[node].bound, (e->nodes.item[v].bound + rank) % processors);
+        cr_assert_eq(graph->first[node + 1] - graph->first[node],
+                     graph->first[v + 1] - graph->first[v], "seed %llu, rank %u",
+                     (unsigned long long)seed, rank);
+    }
+    for (rank = 0; rank < ranks_of(e, v); rank++) {
+        uint32_t node = rank_node(e, v, rank);
+        for (i = graph->first[v]; i < graph->first[v + 1]; i++)
+            for (k = 0, f = main_of(e, graph->pred[i].from); k < ranks_of(e, f); k++)
+                cr_assert(has_edge(graph, rank_node(e, f, k), node, graph->pred[i].distance),
+                          "seed %llu: rank %u of %u does not follow rank %u of %u",
+                          (unsigned long long)seed, rank, v, k, f);
+    }
+}
+
+static void check_stop(const struct rd_subgraph *e, const struct rd_graph *graph, uint32_t v,
+                       uint64_t seed)
+{
+    uint32_t u, i;
+    for (u = 0; u < e->nodes.count; u++) {
+        const struct rd_node *n = &e->nodes.item[u];
+        int leaves = n->everything || !n->access_count;
+        for (i = 0; i < n->access_count; i++)
+            leaves |= (e->accesses.item[n->access + i].mode & RONDO_WRITE) != 0 &&
+                      e->slots.item[e->accesses.item[n->access + i].slot].kind != RD_SLOT_TEMPORARY;
+        if (leaves && n->kind != RD_NODE_RANK)
+            cr_assert(has_edge(graph, v, u, 1 + rd_node_extra(e, v)->stop_lag),
+                      "seed %llu: %u may stop %u", (unsigned long long)seed, v, u);
+    }
+}
+
+static void draw(struct random *r, uint32_t flags, rondo_buffer buffer, rondo_subgraph *h)
+{
+    rondo_slot slots[3];
+    rondo_node node[10];
+    uint32_t i, nodes = 1 + random_below(r, 9);
+    struct rd_subgraph *g;
+    rondo_status status;
+    cr_assert_eq(rondo_subgraph_create(rt, &(rondo_subgraph_desc){ .flags = flags }, h), RONDO_OK);
+    g = rd_subgraph_get(*h, &status);
+    slots[0] = rondo_subgraph_slot(*h, &(rondo_slot_desc){ .buffer = buffer });
+    slots[1] = rondo_subgraph_slot(*h, &(rondo_slot_desc){ .shape = { 0, { 8 }, { 0 } } });
+    slots[2] =
+        rondo_subgraph_slot(*h, &(rondo_slot_desc){ .shape = { 8, { 8 }, { 0 } },
+                                                    .flags = RONDO_TEMPORARY | RONDO_ZEROED });
+    for (i = 0; i < nodes; i++) {
+        add_any(r, *h, slots, node, i);
+        node[i].id = rd_part_id(g->serial, RD_PART_NODE, i);
+    }
+    rd_subgraph_unref(g);
+}
+
+Test(expand, teams_and_stops)
+{
+    rondo_buffer buffer;
+    uint64_t seed;
+    int carried, teams = 0, stops = 0;
+    cr_assert_eq(rondo_runtime_open(NULL, &rt), RONDO_OK);
+    rondo_buffer_create(rt, &(rondo_buffer_desc){ .shape = { 8, { 8 }, { 0 } } }, &buffer);
+    for (seed = 1; seed <= 2000; seed++) {
+        struct random r = { seed };
+        uint32_t processors = 1 + random_below(&r, 4), v;
+        rondo_subgraph h;
+        struct rd_subgraph *g, *e;
+        struct rd_graph graph;
+        rondo_status status;
+        draw(&r, 0, buffer, &h);
+        g = rd_subgraph_get(h, &status);
+        cr_assert_eq(rd_subgraph_expand(g, processors, &e), RONDO_OK);
+        for (carried = 0; carried < 2; carried++) {
+            cr_assert_eq(rd_subgraph_analyse(e, carried, &graph), RONDO_OK, "seed %llu: %s",
+                         (unsigned long long)seed, rondo_error_message());
+            for (v = 0; v < g->nodes.count; v++) {
+                cr_assert_leq(ranks_of(e, v), processors);
+                check_team(e, &graph, v, processors, seed);
+                if (carried && rd_node_extra(e, v)->flags & RONDO_MAY_STOP)
+                    check_stop(e, &graph, v, seed);
+                teams += ranks_of(e, v) > 1;
+                stops += rd_node_extra(e, v)->flags & RONDO_MAY_STOP;
+            }
+            rd_graph_free(&g->rt->alloc, &graph);
+        }
+        rd_subgraph_unref(e);
+        rd_subgraph_unref(g);
+        rondo_subgraph_destroy(h);
+    }
+    cr_assert(teams > 500 && stops > 500, "%d teams, %d stops", teams, stops);
+    rondo_buffer_destroy(buffer);
+    cr_assert_eq(rondo_runtime_close(rt), RONDO_OK);
+}
