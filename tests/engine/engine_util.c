@@ -15,10 +15,12 @@
 #include <unistd.h>
 
 const struct et_mode et_modes[ET_MODES] = {
-    { "interpreted", RONDO_INTERPRETED, RONDO_SERIAL },
-    { "compiled serial", RONDO_COMPILED, RONDO_SERIAL },
-    { "compiled pipelined", RONDO_COMPILED, RONDO_PIPELINED },
-    { "interpreted pipelined", RONDO_INTERPRETED, RONDO_PIPELINED },
+    { "interpreted", RONDO_INTERPRETED, RONDO_SERIAL, RONDO_SCHEDULE_AUTO },
+    { "compiled serial", RONDO_COMPILED, RONDO_SERIAL, RONDO_SCHEDULE_AUTO },
+    { "compiled pipelined", RONDO_COMPILED, RONDO_PIPELINED, RONDO_SCHEDULE_AUTO },
+    { "interpreted pipelined", RONDO_INTERPRETED, RONDO_PIPELINED, RONDO_SCHEDULE_AUTO },
+    { "dataflow serial", RONDO_COMPILED, RONDO_SERIAL, RONDO_DATAFLOW },
+    { "dataflow pipelined", RONDO_COMPILED, RONDO_PIPELINED, RONDO_DATAFLOW },
 };
 
 uint64_t et_number(const char *variable, uint64_t otherwise)

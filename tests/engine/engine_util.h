@@ -25,9 +25,9 @@ uint64_t et_resident_bytes(void);
 /* The ways a recording is run by every case. */
 struct et_mode {
     const char *name;
-    uint32_t mode, order;
+    uint32_t mode, order, schedule;
 };
-enum { ET_MODES = 4 };
+enum { ET_MODES = 6 };
 extern const struct et_mode et_modes[ET_MODES];
 /* Aborts the process, naming what ran, when `seconds` are over; 0: calls it off. */
 void et_alarm(unsigned seconds, const char *format, ...) __attribute__((format(printf, 2, 3)));

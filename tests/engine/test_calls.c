@@ -81,7 +81,9 @@ static void open_loop(struct loop *l, const struct et_mode *mode, uint32_t worke
                                                  .flags = RONDO_MAY_STOP,
                                                  .stop_lag = lag,
                                                  RONDO_ACCESSES(rondo_read(to, rondo_whole())) }));
-    rondo_instantiate_options o = { .mode = mode->mode, .order = mode->order };
+    rondo_instantiate_options o = { .mode = mode->mode,
+                                    .order = mode->order,
+                                    .schedule = mode->schedule };
     ET_OK(rondo_instantiate(g, &o, &l->exec));
     ET_OK(rondo_subgraph_destroy(g));
 }
@@ -153,7 +155,9 @@ static void may_not_stop(const struct et_mode *mode, uint32_t workers)
     rondo_subgraph g;
     rondo_exec exec;
     rondo_result r;
-    rondo_instantiate_options o = { .mode = mode->mode, .order = mode->order };
+    rondo_instantiate_options o = { .mode = mode->mode,
+                                    .order = mode->order,
+                                    .schedule = mode->schedule };
     ET_OK(rondo_subgraph_create(rt, NULL, &g));
     ET_HANDLE(rondo_record_task(
         g, &(rondo_task_desc){ .fn = stop_all_the_same, .context = &n, .flags = RONDO_NO_ACCESS }));
@@ -197,7 +201,9 @@ static void open_timed(struct timed *t, const struct et_mode *mode, uint32_t wor
 {
     rondo_subgraph g;
     rondo_node first;
-    rondo_instantiate_options o = { .mode = mode->mode, .order = mode->order };
+    rondo_instantiate_options o = { .mode = mode->mode,
+                                    .order = mode->order,
+                                    .schedule = mode->schedule };
     const int64_t now = 0;
     memset(t, 0, sizeof *t);
     t->rt = et_runtime(workers);
@@ -277,7 +283,9 @@ static void deadline_of_a_wait(const struct et_mode *mode, uint32_t workers)
     rondo_exec exec;
     rondo_event never;
     rondo_result r;
-    rondo_instantiate_options o = { .mode = mode->mode, .order = mode->order };
+    rondo_instantiate_options o = { .mode = mode->mode,
+                                    .order = mode->order,
+                                    .schedule = mode->schedule };
     ET_OK(rondo_counter_create(rt, 0, &c));
     ET_OK(rondo_counter_event(c, 100, &never));
     ET_OK(rondo_subgraph_create(rt, NULL, &g));
@@ -368,7 +376,9 @@ static void conditions(const struct et_mode *mode, uint32_t workers)
     rondo_buffer buffer = wrap(rt, flags, sizeof *flags, 4);
     rondo_subgraph g;
     rondo_exec exec;
-    rondo_instantiate_options o = { .mode = mode->mode, .order = mode->order };
+    rondo_instantiate_options o = { .mode = mode->mode,
+                                    .order = mode->order,
+                                    .schedule = mode->schedule };
     const uint8_t off[5] = { 0 };
     ET_OK(rondo_subgraph_create(rt, NULL, &g));
     rondo_slot slot = rondo_subgraph_slot(g, &(rondo_slot_desc){ .buffer = buffer });

@@ -112,7 +112,9 @@ Test(engine_failure, the_exec_goes_on_after_a_reset)
         rondo_subgraph g;
         rondo_exec exec;
         rondo_result r;
-        rondo_instantiate_options o = { .mode = et_modes[k].mode, .order = et_modes[k].order };
+        rondo_instantiate_options o = { .mode = et_modes[k].mode,
+                                        .order = et_modes[k].order,
+                                        .schedule = et_modes[k].schedule };
         ET_OK(rondo_subgraph_create(rt, NULL, &g));
         rondo_node a = tally_task(g, "a", &n, (rondo_node){ 0 }, RONDO_CPU(2));
         rondo_node b = tally_task(g, "b leaf", &n, a, RONDO_CPU(1));
@@ -183,6 +185,7 @@ static rondo_exec record_skipped(rondo_runtime rt, const struct et_mode *mode, s
     rondo_exec exec;
     rondo_instantiate_options o = { .mode = mode->mode,
                                     .order = mode->order,
+                                    .schedule = mode->schedule,
                                     .on_failure = RONDO_ON_FAILURE_CONTINUE };
     ET_OK(rondo_subgraph_create(rt, NULL, &g));
     rondo_task_desc d = {
@@ -326,7 +329,9 @@ static void overlap_case(const struct et_mode *mode, int alias)
                                .fn = add_up,
                                RONDO_ACCESSES(rondo_read(in, rondo_whole()),
                                               rondo_read_write(out, rondo_whole())) }));
-    rondo_instantiate_options o = { .mode = mode->mode, .order = mode->order };
+    rondo_instantiate_options o = { .mode = mode->mode,
+                                    .order = mode->order,
+                                    .schedule = mode->schedule };
     ET_OK(rondo_instantiate(g, &o, &exec));
     rondo_binding bind[2] = { { in, left }, { out, middle } };
     rondo_replay_args args = { .bindings = bind, .binding_count = 2 };

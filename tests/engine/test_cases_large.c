@@ -112,7 +112,9 @@ static void *run_large(void *of)
     rondo_runtime_statistics stats;
     rondo_buffer_desc one = { .shape = { 8, { 1 }, { 0 } } },
                       many = { .shape = { 1, { (int64_t)l->nodes }, { 0 } } };
-    rondo_instantiate_options o = { .mode = l->mode->mode, .order = l->mode->order, .window = 2 };
+    rondo_instantiate_options o = {
+        .mode = l->mode->mode, .order = l->mode->order, .schedule = l->mode->schedule, .window = 2
+    };
     ET_OK(rondo_buffer_create(rt, &one, &turn));
     ET_OK(rondo_buffer_create(rt, &many, &bands));
     ET_OK(rondo_subgraph_create(rt, NULL, &g));

@@ -46,7 +46,9 @@ static rondo_exec gated_exec(rondo_runtime rt, struct gate *gate, rondo_processo
     rondo_task_desc d = {
         .name = "gate", .fn = pass_gate, RONDO_ARG(gate), .on = on, .flags = RONDO_NO_ACCESS
     };
-    rondo_instantiate_options o = { .mode = mode->mode, .order = mode->order, .window = window };
+    rondo_instantiate_options o = {
+        .mode = mode->mode, .order = mode->order, .schedule = mode->schedule, .window = window
+    };
     ET_OK(rondo_subgraph_create(rt, NULL, &g));
     ET_HANDLE(rondo_record_task(g, &d));
     ET_OK(rondo_instantiate(g, &o, &exec));
@@ -67,7 +69,9 @@ Test(engine_lives, destroy_returns_at_once_and_frees_once)
             rondo_exec exec;
             rondo_event event;
             rondo_buffer_desc bd = { .shape = { 8, { 16 }, { 0 } } };
-            rondo_instantiate_options o = { .mode = et_modes[k].mode, .order = et_modes[k].order };
+            rondo_instantiate_options o = { .mode = et_modes[k].mode,
+                                            .order = et_modes[k].order,
+                                            .schedule = et_modes[k].schedule };
             ET_OK(rondo_subgraph_create(rt, NULL, &g));
             ET_OK(rondo_buffer_create(rt, &bd, &buffer));
             rondo_slot slot = rondo_subgraph_slot(g, &(rondo_slot_desc){ .buffer = buffer });
@@ -127,7 +131,9 @@ static void context_case(const struct et_mode *mode, int order)
     rondo_task_desc d = {
         .fn = use_resource, .context = &r, .release = release_resource, .flags = RONDO_NO_ACCESS
     };
-    rondo_instantiate_options o = { .mode = mode->mode, .order = mode->order, .window = 8 };
+    rondo_instantiate_options o = {
+        .mode = mode->mode, .order = mode->order, .schedule = mode->schedule, .window = 8
+    };
     ET_OK(rondo_subgraph_create(rt, NULL, &g));
     ET_HANDLE(rondo_record_task(g, &d));
     ET_OK(rondo_instantiate(g, &o, &exec));
@@ -220,7 +226,9 @@ Test(engine_lives, ten_thousand_execs_leave_nothing, .timeout = 600)
     counter_open(&c, 2);
     for (uint64_t i = 0; i < lives; i++) {
         const struct et_mode *mode = &et_modes[i % ET_MODES];
-        rondo_instantiate_options o = { .mode = mode->mode, .order = mode->order };
+        rondo_instantiate_options o = { .mode = mode->mode,
+                                        .order = mode->order,
+                                        .schedule = mode->schedule };
         rondo_value value = { c.step, &i, 0 };
         rondo_replay_args args = { .values = &value, .value_count = 1, .count = 1 + i % 3 };
         rondo_exec exec;
@@ -255,7 +263,9 @@ static void long_life(const struct et_mode *mode, uint64_t replays, uint32_t wor
     rondo_runtime_statistics warm, after;
     uint64_t expected = 0, resident = 0;
     counter_open(&c, workers);
-    rondo_instantiate_options o = { .mode = mode->mode, .order = mode->order };
+    rondo_instantiate_options o = { .mode = mode->mode,
+                                    .order = mode->order,
+                                    .schedule = mode->schedule };
     ET_OK(rondo_instantiate(c.g, &o, &exec));
     for (uint64_t i = 0; i < replays; i++) {
         rondo_value value = { c.step, &i, 0 };
@@ -324,7 +334,9 @@ static void forbidden_case(const struct et_mode *mode)
     struct forbidden f = { .rt = rt }, *arg = &f;
     rondo_subgraph g;
     rondo_event done;
-    rondo_instantiate_options o = { .mode = mode->mode, .order = mode->order, .window = 1 };
+    rondo_instantiate_options o = {
+        .mode = mode->mode, .order = mode->order, .schedule = mode->schedule, .window = 1
+    };
     rondo_task_desc d = {
         .fn = forbidden_task, RONDO_ARG(arg), .on = RONDO_CPU(0), .flags = RONDO_NO_ACCESS
     };
@@ -415,7 +427,9 @@ static void end_with_replays(const struct et_mode *mode, int how)
     struct gate gate = { 0 };
     rondo_subgraph g;
     rondo_exec exec, stuck = gated_exec(rt, &gate, RONDO_CPU(1), mode, 2);
-    rondo_instantiate_options o = { .mode = mode->mode, .order = mode->order, .window = 64 };
+    rondo_instantiate_options o = {
+        .mode = mode->mode, .order = mode->order, .schedule = mode->schedule, .window = 64
+    };
     ET_OK(rondo_subgraph_create(rt, NULL, &g));
     for (int i = 0; i < 12; i++)
         ET_HANDLE(

@@ -114,7 +114,9 @@ Test(engine_threads, four_threads_replay_one_exec, .timeout = 300)
         rondo_buffer buffer;
         struct shared s = shared_open(2, &desc, &buffer);
         struct client clients[THREADS];
-        rondo_instantiate_options o = { .mode = et_modes[k].mode, .order = et_modes[k].order };
+        rondo_instantiate_options o = { .mode = et_modes[k].mode,
+                                        .order = et_modes[k].order,
+                                        .schedule = et_modes[k].schedule };
         rondo_exec exec;
         rondo_result result;
         ET_OK(rondo_instantiate(s.g, &o, &exec));
@@ -141,7 +143,9 @@ static void execs_of_one_subgraph(const struct et_mode *mode, uint64_t replays)
     uint64_t sum[THREADS][3] = { { 0 } };
     struct shared s = shared_open(3, NULL, NULL);
     struct client clients[THREADS];
-    rondo_instantiate_options o = { .mode = mode->mode, .order = mode->order };
+    rondo_instantiate_options o = { .mode = mode->mode,
+                                    .order = mode->order,
+                                    .schedule = mode->schedule };
     for (uint64_t t = 0; t < THREADS; t++) {
         rondo_buffer_desc desc = { "sum", { 8, { 3 }, { 0 } }, sum[t] };
         clients[t] = (struct client){ .s = &s, .me = t, .replays = replays };
@@ -183,7 +187,9 @@ static void *live_apart(void *of)
     rondo_buffer buffer;
     struct shared s = shared_open(2, &desc, &buffer);
     struct client c = { .s = &s, .replays = a->replays };
-    rondo_instantiate_options o = { .mode = a->mode->mode, .order = a->mode->order };
+    rondo_instantiate_options o = { .mode = a->mode->mode,
+                                    .order = a->mode->order,
+                                    .schedule = a->mode->schedule };
     a->wrong = rondo_instantiate(s.g, &o, &c.exec);
     (void)replay_many(&c);
     a->wrong = a->wrong ? a->wrong : c.wrong;
@@ -299,7 +305,9 @@ static rondo_exec one_task(rondo_runtime rt, rondo_task_fn *fn, const struct et_
 {
     rondo_subgraph g;
     rondo_exec exec;
-    rondo_instantiate_options o = { .mode = mode->mode, .order = mode->order, .window = 2 };
+    rondo_instantiate_options o = {
+        .mode = mode->mode, .order = mode->order, .schedule = mode->schedule, .window = 2
+    };
     ET_OK(rondo_subgraph_create(rt, NULL, &g));
     for (int i = 0; i < 3; i++)
         ET_HANDLE(rondo_record_task(g, &(rondo_task_desc){ .fn = fn, .flags = RONDO_NO_ACCESS }));

@@ -28,7 +28,9 @@ static rondo_buffer wrap(struct machine m, const char *name, void *host, size_t 
 static rondo_exec make_exec(struct machine m, const struct et_mode *mode)
 {
     rondo_exec exec;
-    rondo_instantiate_options options = { .mode = mode->mode, .order = mode->order };
+    rondo_instantiate_options options = { .mode = mode->mode,
+                                          .order = mode->order,
+                                          .schedule = mode->schedule };
     ET_OK(rondo_instantiate(m.subgraph, &options, &exec));
     return exec;
 }

@@ -141,7 +141,9 @@ static int raise_it(rondo_task *self, const void *arg)
 Test(counter, from_tasks_gating_replays, .timeout = 120)
 {
     for (int m = 0; m < ET_MODES; m++) {
-        rondo_instantiate_options o = { .mode = et_modes[m].mode, .order = et_modes[m].order };
+        rondo_instantiate_options o = { .mode = et_modes[m].mode,
+                                        .order = et_modes[m].order,
+                                        .schedule = et_modes[m].schedule };
         rondo_subgraph g;
         rondo_exec exec[2];
         rondo_counter second;

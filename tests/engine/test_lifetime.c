@@ -42,7 +42,9 @@ static rondo_exec small_exec(rondo_runtime rt, const struct et_mode *mode, rondo
 {
     rondo_subgraph g;
     rondo_exec exec;
-    rondo_instantiate_options o = { .mode = mode->mode, .order = mode->order };
+    rondo_instantiate_options o = { .mode = mode->mode,
+                                    .order = mode->order,
+                                    .schedule = mode->schedule };
     rondo_task_desc d = { .fn = fn, .context = context, .flags = RONDO_NO_ACCESS };
     ET_OK(rondo_subgraph_create(rt, NULL, &g));
     for (uint32_t i = 0; i < nodes; i++)

@@ -90,7 +90,9 @@ static void go_on(rondo_buffer buffer, uint64_t more, int steps)
 Test(loop, records_once_and_replays, .timeout = 60)
 {
     for (int m = 0; m < ET_MODES; m++) {
-        rondo_instantiate_options o = { .mode = et_modes[m].mode, .order = et_modes[m].order };
+        rondo_instantiate_options o = { .mode = et_modes[m].mode,
+                                        .order = et_modes[m].order,
+                                        .schedule = et_modes[m].schedule };
         rondo_buffer buffer = begin(&o);
         rondo_result result;
         rondo_exec exec;
@@ -172,7 +174,9 @@ Test(loop, what_cannot_be_instantiated, .timeout = 60)
 Test(loop, invalidated_in_flight, .timeout = 120)
 {
     for (int m = 0; m < ET_MODES; m++) {
-        rondo_instantiate_options o = { .mode = et_modes[m].mode, .order = et_modes[m].order };
+        rondo_instantiate_options o = { .mode = et_modes[m].mode,
+                                        .order = et_modes[m].order,
+                                        .schedule = et_modes[m].schedule };
         rondo_buffer buffer = begin(&o);
         rondo_event last;
         rondo_subgraph g;

@@ -30,7 +30,9 @@ static rondo_node counting_task(rondo_subgraph g, const char *name, tally *n, ro
 static rondo_exec instantiate(rondo_subgraph g, const struct et_mode *mode)
 {
     rondo_exec exec = { 0 };
-    rondo_instantiate_options o = { .mode = mode->mode, .order = mode->order };
+    rondo_instantiate_options o = { .mode = mode->mode,
+                                    .order = mode->order,
+                                    .schedule = mode->schedule };
     ET_OK(rondo_instantiate(g, &o, &exec));
     return exec;
 }

@@ -109,7 +109,9 @@ enum { SPIN_NS = 20000, REPLAYS = 4 };
 
 static rondo_exec three_nodes(rondo_runtime rt, const struct et_mode *mode, uint32_t workers)
 {
-    rondo_instantiate_options o = { .mode = mode->mode, .order = mode->order };
+    rondo_instantiate_options o = { .mode = mode->mode,
+                                    .order = mode->order,
+                                    .schedule = mode->schedule };
     rondo_subgraph g;
     rondo_exec exec;
     rondo_node a;
@@ -380,6 +382,7 @@ static void skipped_nodes(const struct et_mode *mode)
     struct json *trace;
     rondo_instantiate_options o = { .mode = mode->mode,
                                     .order = mode->order,
+                                    .schedule = mode->schedule,
                                     .on_failure = RONDO_ON_FAILURE_CONTINUE };
     ET_OK(rondo_subgraph_create(rt, NULL, &g));
     p = rondo_subgraph_param(g, "p", sizeof off, &off);
@@ -421,7 +424,9 @@ static void described(void *context, const char *text) { gather(context, text); 
 static void times(const struct et_mode *mode)
 {
     rondo_runtime rt = et_runtime(2);
-    rondo_instantiate_options o = { .mode = mode->mode, .order = mode->order };
+    rondo_instantiate_options o = { .mode = mode->mode,
+                                    .order = mode->order,
+                                    .schedule = mode->schedule };
     rondo_replay_args timed = { .flags = RONDO_TIMED, .count = 5 };
     struct text page = { NULL, 0, 0 };
     rondo_node_info info;
