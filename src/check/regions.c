@@ -15,6 +15,7 @@ static void fill_node(struct rd_regions *r, const struct rd_subgraph *g, uint32_
 {
     const struct rd_node *n = &g->nodes.item[v];
     r->node[v] = (struct rd_node_touches){ *at, n->access_count, n->everything != 0,
+                                           n->everything && !g->edges_explicit,
                                            n->kind != RD_NODE_TASK && n->kind != RD_NODE_RANK };
     for (uint32_t i = 0; i < n->access_count; i++) {
         const struct rd_access *a = &g->accesses.item[n->access + i];

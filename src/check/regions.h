@@ -16,6 +16,7 @@ struct rd_touch {
 struct rd_node_touches {
     uint32_t first, count; /* in touch */
     uint8_t everything;    /* touches whatever it likes */
+    uint8_t ordered;       /* ... and is ordered with all that touches anything */
     uint8_t own;           /* 1: a copy, a fill and such, which Rondo itself runs */
 };
 

@@ -10,10 +10,17 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Some memory that the slots reach. */
+struct memory {
+    uint32_t slot;
+    char *base;
+    char *saved; /* its bytes before the replay */
+};
+
 /* What one of the two runs has left. */
 struct run {
     uint64_t *touch; /* hash by access; written ones only */
-    uint64_t *node; /* of a node that touches everything: hash of all slots; 1 of others that ran */
+    uint64_t *node;  /* 1: it ran; of one ordered with all others, the hash of all memory */
 };
 
 struct verify {
@@ -24,7 +31,9 @@ struct verify {
     uint32_t *node_of_bit; /* by bad bit */
     uint32_t *done;        /* by lane: ops of the second run */
     uint32_t *further;     /* by lane: its next further wait */
-    char **saved;          /* by slot: the bytes before the replay */
+    struct rd_verify_reach reach;
+    struct memory *memory;
+    uint32_t memories, memory_room;
     struct run run[2], *now;
 };
 
@@ -54,13 +63,14 @@ static uint64_t hash_box(const struct rd_regions *r, uint32_t slot, const rd_box
     return hash;
 }
 
-static uint64_t hash_all(const struct rd_regions *r, const struct rd_frame *f)
+static uint64_t hash_all(const struct verify *v)
 {
     uint64_t hash = 1;
-    for (uint32_t s = 0; s < r->slots; s++) {
-        rd_box all = rd_rows_all(&r->shape[s]);
-        if (f->base[s])
-            hash = hash_box(r, s, &all, f->base[s], hash);
+    for (uint32_t i = 0; i < v->memories; i++) {
+        const struct memory *m = &v->memory[i];
+        rd_box all = rd_rows_all(&v->regions->shape[m->slot]);
+        if (m->base)
+            hash = hash_box(v->regions, m->slot, &all, m->base, hash);
     }
     return hash;
 }
@@ -81,7 +91,7 @@ static int after(struct rd_check *check, struct rd_lane *l, struct rd_frame *f,
     const struct rd_regions *r = v->regions;
     const struct rd_node_touches *n = &r->node[e->node];
     (void)l;
-    v->now->node[e->node] = n->everything ? hash_all(r, f) : 1;
+    v->now->node[e->node] = n->ordered ? hash_all(v) : 1;
     for (uint32_t i = n->first; i < n->first + n->count; i++) {
         const struct rd_touch *t = &r->touch[i];
         v->now->touch[i] = 0;
@@ -94,37 +104,62 @@ static int after(struct rd_check *check, struct rd_lane *l, struct rd_frame *f,
 
 /* ---- the bytes before */
 
+static void add_memory(struct verify *v, uint32_t slot, void *base)
+{
+    struct memory *m = &v->memory[v->memories];
+    if (v->memories == v->memory_room)
+        return;
+    m->slot = slot;
+    m->base = base;
+    v->memories++;
+}
+
+/* All that a node might reach in this replay: what its slots are now, and the rest of the rings. */
+static void find_memory(struct verify *v, const struct rd_frame *f)
+{
+    v->memories = 0;
+    for (uint32_t s = 0; s < v->regions->slots; s++) {
+        void *at = v->reach.buffer(v->reach.exec, s, 0);
+        if (!at)
+            add_memory(v, s, f->base[s]);
+        for (uint32_t i = 0; at; at = v->reach.buffer(v->reach.exec, s, ++i))
+            add_memory(v, s, at);
+    }
+}
+
+/* To `saved`, or back. */
+static void copy_memory(const struct rd_regions *r, const struct memory *m, int back)
+{
+    rd_box all = rd_rows_all(&r->shape[m->slot]);
+    struct rd_rows rows;
+    char *row;
+    rd_rows_begin(&rows, &r->shape[m->slot], &all, m->base);
+    while (rd_rows_next(&rows, &row)) {
+        char *saved = m->saved + (row - m->base);
+        memcpy(back ? row : saved, back ? saved : row, rows.bytes);
+    }
+}
+
 static int save(struct verify *v, const struct rd_frame *f)
 {
     const struct rd_regions *r = v->regions;
-    struct rd_rows rows;
-    char *row;
-    for (uint32_t s = 0; s < r->slots; s++) {
-        rd_box all = rd_rows_all(&r->shape[s]);
-        if (!f->base[s])
+    find_memory(v, f);
+    for (uint32_t i = 0; i < v->memories; i++) {
+        struct memory *m = &v->memory[i];
+        if (!m->base)
             continue;
-        if (!v->saved[s] && !(v->saved[s] = rd_alloc(r->alloc, r->bytes[s], RD_LINE)))
+        if (!m->saved && !(m->saved = rd_alloc(r->alloc, r->bytes[m->slot], RD_LINE)))
             return 0;
-        rd_rows_begin(&rows, &r->shape[s], &all, f->base[s]);
-        while (rd_rows_next(&rows, &row))
-            memcpy(v->saved[s] + (row - (char *)f->base[s]), row, rows.bytes);
+        copy_memory(r, m, 0);
     }
     return 1;
 }
 
-static void restore(struct verify *v, const struct rd_frame *f)
+static void restore(const struct verify *v)
 {
-    const struct rd_regions *r = v->regions;
-    struct rd_rows rows;
-    char *row;
-    for (uint32_t s = 0; s < r->slots; s++) {
-        rd_box all = rd_rows_all(&r->shape[s]);
-        if (!f->base[s])
-            continue;
-        rd_rows_begin(&rows, &r->shape[s], &all, f->base[s]);
-        while (rd_rows_next(&rows, &row))
-            memcpy(row, v->saved[s] + (row - (char *)f->base[s]), rows.bytes);
-    }
+    for (uint32_t i = 0; i < v->memories; i++)
+        if (v->memory[i].base)
+            copy_memory(v->regions, &v->memory[i], 1);
 }
 
 /* ---- the two runs */
@@ -272,7 +307,7 @@ static void verify(struct verify *v, struct rd_lane *l, struct rd_frame *f)
     run_recorded(v, l, f);
     if (!saved || rd_badness(l->track, f) != RD_BAD_NONE)
         return;
-    restore(v, f);
+    restore(v);
     if (!run_compiled(v, l, f))
         fail(v, l, f, v->regions->sequence[0], NULL, "the compiled lanes wait for each other");
     if (rd_badness(l->track, f) == RD_BAD_NONE)
@@ -337,6 +372,19 @@ static int make_orders(struct verify *v)
     return ok;
 }
 
+/* As many as find_memory finds. */
+static uint32_t count_memory(const struct verify *v)
+{
+    uint32_t count = 0;
+    for (uint32_t s = 0; s < v->regions->slots; s++) {
+        uint32_t ring = 0;
+        while (v->reach.buffer(v->reach.exec, s, ring))
+            ring++;
+        count += ring ? ring : 1;
+    }
+    return count;
+}
+
 static int make_arrays(struct verify *v)
 {
     const struct rd_regions *r = v->regions;
@@ -346,8 +394,9 @@ static int make_arrays(struct verify *v)
     v->node_of_bit = rd_alloc_array(a, v->plan->bits, sizeof *v->node_of_bit);
     v->done = rd_alloc_array(a, v->plan->lanes, sizeof *v->done);
     v->further = rd_alloc_array(a, v->plan->lanes, sizeof *v->further);
-    v->saved = rd_zalloc_array(a, r->slots, sizeof *v->saved);
-    ok = v->order && v->node_of_bit && v->done && v->further && v->saved;
+    v->memory_room = count_memory(v);
+    v->memory = rd_zalloc_array(a, v->memory_room, sizeof *v->memory);
+    ok = v->order && v->node_of_bit && v->done && v->further && v->memory;
     for (int i = 0; i < 2; i++) {
         v->run[i].touch = rd_alloc_array(a, r->touches, sizeof *v->run[i].touch);
         v->run[i].node = rd_alloc_array(a, r->nodes, sizeof *v->run[i].node);
@@ -357,13 +406,14 @@ static int make_arrays(struct verify *v)
 }
 
 rondo_status rd_verify_new(const struct rd_regions *regions, const struct rd_plan *plan,
-                           struct rd_check **check)
+                           const struct rd_verify_reach *reach, struct rd_check **check)
 {
     struct verify *v = rd_zalloc(regions->alloc, sizeof *v, 16);
     if (v) {
         v->check = (struct rd_check){ before, after };
         v->regions = regions;
         v->plan = plan;
+        v->reach = *reach;
         if (make_arrays(v) && make_orders(v)) {
             *check = &v->check;
             return RONDO_OK;
@@ -371,6 +421,16 @@ rondo_status rd_verify_new(const struct rd_regions *regions, const struct rd_pla
         rd_verify_free(&v->check);
     }
     return rd_error(RONDO_ERR_MEMORY, "no memory to verify replays of %u nodes", plan->nodes);
+}
+
+/* An entry is always of the same slot: rings keep their length. */
+static void free_memory(struct verify *v)
+{
+    struct rd_allocator *a = v->regions->alloc;
+    for (uint32_t i = 0; v->memory && i < v->memory_room; i++)
+        if (v->memory[i].saved)
+            rd_free(a, v->memory[i].saved, v->regions->bytes[v->memory[i].slot]);
+    rd_free_array(a, v->memory, v->memory_room, sizeof *v->memory);
 }
 
 void rd_verify_free(struct rd_check *check)
@@ -382,9 +442,7 @@ void rd_verify_free(struct rd_check *check)
         return;
     r = v->regions;
     a = r->alloc;
-    for (uint32_t s = 0; v->saved && s < r->slots; s++)
-        rd_free(a, v->saved[s], r->bytes[s]);
-    rd_free_array(a, v->saved, r->slots, sizeof *v->saved);
+    free_memory(v);
     rd_free_array(a, v->order, v->plan->nodes, sizeof *v->order);
     rd_free_array(a, v->node_of_bit, v->plan->bits, sizeof *v->node_of_bit);
     rd_free_array(a, v->done, v->plan->lanes, sizeof *v->done);

@@ -11,9 +11,14 @@
 
 /* Whether replays of the recording can be run twice; else `why` names the node that cannot. */
 int rd_verify_can(const struct rd_subgraph *g, char *why, size_t bytes);
+/* Beside what a frame's slots are, a node may reach the other buffers of rings. */
+struct rd_verify_reach {
+    void *exec;
+    void *(*buffer)(void *exec, uint32_t slot, uint32_t i); /* NULL: it is no ring, or no longer */
+};
 /* A check for one track of a plan of the exec with these regions; both stay. MEMORY. */
 rondo_status rd_verify_new(const struct rd_regions *regions, const struct rd_plan *plan,
-                           struct rd_check **check);
+                           const struct rd_verify_reach *reach, struct rd_check **check);
 void rd_verify_free(struct rd_check *check); /* NULL: nothing */
 /* rd_track.interpret of a track with such a check: frames with RD_SLOW_CHECK are verified, by lane
  * 0 alone; others interpreted. */

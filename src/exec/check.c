@@ -105,7 +105,7 @@ rondo_status rd_exec_check_begin(struct rd_exec *x, const struct rd_subgraph *g)
     if (x->check.access || x->check.shuffle || x->check.verify)
         x->schedule = RONDO_STATIC;
     if (x->check.access)
-        x->profile = 0; /* there is nothing to place */
+        rd_store_relaxed(&x->profile, 0); /* there is nothing to place */
     return RONDO_OK;
 }
 
@@ -126,6 +126,12 @@ void rd_exec_check_end(struct rd_exec *x)
         rd_regions_end(&x->check.regions);
 }
 
+static void *ring_buffer(void *exec, uint32_t slot, uint32_t i)
+{
+    const struct rd_exec_slot *s = &((struct rd_exec *)exec)->slot[slot];
+    return s->kind == RD_SLOT_RING && i < s->count ? s->buffers[i]->base : NULL;
+}
+
 rondo_status rd_exec_check_track(struct rd_core *c, struct rd_track *t)
 {
     const struct rd_exec_check *check = &c->x->check;
@@ -134,7 +140,8 @@ rondo_status rd_exec_check_track(struct rd_core *c, struct rd_track *t)
         return rd_access_check_new(&check->regions, &t->check);
     if (!check->verify || c->kind == RD_CORE_FLOW)
         return RONDO_OK;
-    status = rd_verify_new(&check->regions, c->plan, &t->check);
+    status = rd_verify_new(&check->regions, c->plan, &(struct rd_verify_reach){ c->x, ring_buffer },
+                           &t->check);
     if (!status)
         t->interpret = rd_verify_interpret;
     return status;
