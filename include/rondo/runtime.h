@@ -18,7 +18,8 @@ typedef struct rondo_runtime_options {
     const char *cpus;
     /* How long a worker or a waiting caller looks for work before it sleeps, in ns. 0: chosen by
      * the runtime (50,000, and at once when the workers of this process outnumber its CPUs).
-     * RONDO_NEVER: they never sleep and nothing ever has to wake them. */
+     * RONDO_NEVER: they never sleep and nothing ever has to wake them, also where they outnumber
+     * CPUs; they then offer the CPU to others between two looks. */
     int64_t park_after_ns;
     /* Where the cleaner's thread may run, as `cpus`. NULL: anywhere the opener may. */
     const char *cleaner_cpus;
@@ -58,7 +59,8 @@ RONDO_API rondo_status rondo_runtime_open_sized(const rondo_runtime_options *opt
                                                 size_t options_bytes, rondo_runtime *runtime);
 
 /* Waits until every submitted replay has ended, destroys what is left of the runtime's objects (a
- * warning lists them in debug builds), stops the threads. WOULD_BLOCK inside a task. */
+ * warning lists them in debug builds), stops the threads. The caller runs adopted processors that
+ * nobody drives meanwhile; who drives one is sent away. WOULD_BLOCK inside a task. */
 RONDO_API rondo_status rondo_runtime_close(rondo_runtime runtime);
 
 /* Waits until all that was destroyed before this call has been freed. Blocks; WOULD_BLOCK inside a
@@ -86,7 +88,8 @@ RONDO_API rondo_status rondo_runtime_stats_sized(rondo_runtime runtime,
 /* The caller is that processor's worker until `until` is complete ({0, 0}: until the time is over)
  * or `timeout_ns` has passed (negative: never; 0: one look at what there is to do). Runs the tasks
  * of every exec placed there. For adopted processors only, one thread at a time; INVALID else.
- * OK: `until` is complete; AGAIN: the time is over. WOULD_BLOCK inside a task. */
+ * OK: `until` is complete; AGAIN: the time is over; STALE: the runtime was closed. WOULD_BLOCK
+ * inside a task. */
 RONDO_API rondo_status rondo_processor_drive(rondo_runtime runtime, rondo_processor processor,
                                              rondo_event until, int64_t timeout_ns);
 

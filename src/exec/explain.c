@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a blocked lane waits for, in words: the watchdog's. Another thread may drive the lane
- * meanwhile, so that the node named is a guess. */
+ * meanwhile: it is read as a signal handler would read it (src/frame/where.h), and the node named
+ * is a guess. */
 #include "src/exec/explain.h"
+
 #include "src/base/id.h"
 #include "src/base/os.h"
 #include "src/exec/exec.h"
+#include "src/frame/where.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* The record of events whose `done` is waited for; NULL: something else is. */
 static const struct rd_source *source_of(const struct rd_unmet *u)
 {
-    const struct rd_source *s =
-        (const void *)((const char *)u->word - offsetof(struct rd_source, done));
-    return u->wake == &s->wake ? s : NULL;
+    const char *record = (const char *)u->word - offsetof(struct rd_source, done);
+    if (!u->word || (const char *)u->wake != record + offsetof(struct rd_source, wake))
+        return NULL;
+    return (const void *)record;
 }
 
 static void explain_source(const struct rd_source *s, char *text, size_t bytes)
@@ -46,48 +51,47 @@ static void explain_wait(const struct rd_track *t, const struct rd_unmet *u, cha
         snprintf(text, bytes, "what it began to end");
 }
 
-/* Of an executor whose lanes wait for several things at once: what the op called last, that pends,
- * waits for. */
-static const struct rd_unmet *of_pending(const struct rd_lane *l, const struct rd_unmet *u)
-{
-    const struct rd_unmet *own = &l->self.unmet;
-    const struct rd_frame *f = rd_track_frame(l->track, l->replay);
-    if (!l->begun || !(l->track->flow || f->interpreted) || source_of(u))
-        return u;
-    return own->word && source_of(own) && !rd_unmet_is_met(own) ? own : u;
-}
+/* What a lane says of itself. */
+struct lane_says {
+    struct rd_where where;
+    int begun;
+    struct rd_unmet pends; /* of the op called last, if it pends */
+};
 
-/* The node that the lane is at; before its replay has begun, its first. */
-static const char *node_of(const struct rd_lane *l)
+/* The node is the one that comes next; where the order is not known, the one called last. */
+static void ask(struct rd_work *work, struct lane_says *says)
 {
-    const struct rd_track *t = l->track;
-    const struct rd_frame *f = rd_track_frame(t, l->replay);
-    const uint32_t *last = l->self.view.node; /* called last: it pends */
-    if (l->begun && (t->flow || f->interpreted))
-        return last ? rd_program_name(t->program, *last) : "(none yet)";
-    return l->position < l->length ? rd_program_name(t->program, l->op[l->position].node)
-                                   : "(none yet)";
+    const struct rd_lane *l = (const struct rd_lane *)work; /* its first member */
+    struct rd_where last;
+    memset(says, 0, sizeof *says);
+    memset(&last, 0, sizeof last);
+    rd_lane_where(work, 0, &says->where);
+    rd_where_read(&says->begun, &l->begun, sizeof says->begun);
+    if (says->where.node[0] || !says->begun)
+        return;
+    if (rd_lane_where(work, 1, &last))
+        says->where = last;
+    rd_where_read(&says->pends, &l->self.unmet, sizeof says->pends);
 }
 
 void rd_lane_explain(struct rd_work *work, const struct rd_unmet *u, char *text, size_t bytes)
 {
-    const struct rd_lane *l = (const struct rd_lane *)work; /* its first member */
-    const struct rd_track *t = l->track;
-    /* A flow's lanes go on to the next replay before the last has ended. */
-    const uint64_t replay =
-        l->begun && t->flow ? l->self.view.replay : rd_track_frame(t, l->replay)->replay;
-    const char *begun = l->begun ? "" : " has not begun:";
-    char what[96];
+    const struct rd_lane *l = (const struct rd_lane *)work;
+    struct lane_says says;
+    char what[96], who[320];
+    ask(work, &says);
+    snprintf(
+        who, sizeof who, "exec '%s', replay %llu, lane %u,%s node '%s' waits for", says.where.exec,
+        (unsigned long long)says.where.replay, says.where.lane,
+        says.begun ? "" : " has not begun:", says.where.node[0] ? says.where.node : "(none yet)");
     if (!u->word) {
-        snprintf(text, bytes, "exec '%s', replay %llu, lane %u,%s node '%s' waits for %lld ns",
-                 t->program->exec_name, (unsigned long long)replay, l->number, begun, node_of(l),
-                 (long long)(u->until_ns - rd_os.now_ns()));
+        snprintf(text, bytes, "%s %lld ns", who, (long long)(u->until_ns - rd_os.now_ns()));
         return;
     }
-    u = of_pending(l, u);
-    explain_wait(t, u, what, sizeof what);
-    snprintf(text, bytes,
-             "exec '%s', replay %llu, lane %u,%s node '%s' waits for %s: at %llu, needs %llu",
-             t->program->exec_name, (unsigned long long)replay, l->number, begun, node_of(l), what,
+    /* An executor whose lanes wait for several things at once. */
+    if (!source_of(u) && source_of(&says.pends) && !rd_unmet_is_met(&says.pends))
+        u = &says.pends;
+    explain_wait(l->track, u, what, sizeof what);
+    snprintf(text, bytes, "%s %s: at %llu, needs %llu", who, what,
              (unsigned long long)rd_load_relaxed(u->word), (unsigned long long)u->need);
 }

@@ -58,6 +58,7 @@ static void stop_workers(struct rd_runtime *rt, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         rd_worker_stop(&rt->workers[i]);
+    rd_worker_drivers_left(rt);
     rd_free_array(&rt->alloc, rt->workers, rt->processors, sizeof *rt->workers);
 }
 

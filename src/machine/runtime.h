@@ -24,6 +24,7 @@ struct rd_runtime {
     uint32_t processors;
     struct rd_worker *workers; /* one per processor */
     uint32_t adopted;          /* the first ones, that have no thread */
+    rd_atomic32 drivers;       /* threads that drive one of those, or are about to leave it */
     struct rd_cpus anywhere;   /* those its opener might use: of threads that are not pinned */
     int32_t sched_policy, sched_priority; /* of workers */
     rondo_status (*thread_start)(void *context, rondo_processor processor);

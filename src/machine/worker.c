@@ -75,7 +75,7 @@ rondo_status rd_worker_start_helper(struct rd_worker *w, struct rd_runtime *rt, 
 
 /* ---- adopted workers */
 
-int rd_worker_take(struct rd_worker *w)
+static int take(struct rd_worker *w)
 {
     uint32_t seen;
     do {
@@ -86,6 +86,20 @@ int rd_worker_take(struct rd_worker *w)
             rd_os.yield(); /* for as long as it takes to look at each source */
     } while (seen == WHEEL_SWEPT);
     return 0;
+}
+
+int rd_worker_take(struct rd_worker *w)
+{
+    if (!take(w))
+        return 0;
+    rd_add_relaxed(&w->rt->drivers, 1); /* closing waits for the read section first */
+    return 1;
+}
+
+void rd_worker_drivers_left(struct rd_runtime *rt)
+{
+    while (rd_load_acquire(&rt->drivers)) /* pairs with their last touch */
+        rd_os.yield();
 }
 
 /* Takes detached sources off an agenda that nobody drives. */
@@ -113,6 +127,7 @@ static void give(struct rd_worker *w)
 
 rondo_status rd_worker_drive(struct rd_worker *w, const struct rd_until *until)
 {
+    struct rd_runtime *rt = w->rt;
     rondo_status status;
     rd_store_relaxed(&w->spot, rd_park_spot() + 1);
     rd_store_relaxed(&w->driver, rd_thread_tid());
@@ -122,6 +137,8 @@ rondo_status rd_worker_drive(struct rd_worker *w, const struct rd_until *until)
     rd_store_relaxed(&w->driver, 0);
     rd_store_relaxed(&w->spot, 0);
     give(w);
+    /* acq_rel, and the last touch: pairs with rd_worker_drivers_left. */
+    rd_sub_acq_rel(&rt->drivers, 1);
     return status;
 }
 
@@ -131,7 +148,7 @@ int rd_worker_help(struct rd_runtime *rt)
     rd_task_depth++;
     for (uint32_t i = 0; i < rt->adopted; i++) {
         struct rd_worker *w = &rt->workers[i];
-        if (!rd_worker_take(w))
+        if (!take(w))
             continue;
         helped |= rd_agenda_look(w);
         give(w);
@@ -149,7 +166,7 @@ void rd_worker_stop(struct rd_worker *w)
     if (w->kind != RD_WORKER_ADOPTED)
         rd_thread_join(&w->thread);
     else /* A driver runs no task any more, and was poked. */
-        while (!rd_worker_take(w))
+        while (!take(w))
             rd_os.yield();
 }
 

@@ -62,6 +62,8 @@ int rd_worker_take(struct rd_worker *w);
 /* The caller, who took it, is the worker until then, and gives it back. OK: the event is complete;
  * AGAIN: the time is over; STALE: the runtime is closing. */
 rondo_status rd_worker_drive(struct rd_worker *w, const struct rd_until *until);
+/* Returns when nobody touches the adopted workers any more, who were all stopped. */
+void rd_worker_drivers_left(struct rd_runtime *rt);
 /* The caller runs what adopted workers that nobody drives have to do, once; whether that was
  * anything. Not inside a task. */
 int rd_worker_help(struct rd_runtime *rt);

@@ -338,3 +338,47 @@ Test(drive, tasks_may_not_wait)
     cr_assert_null(et_close_clean(inside.rt));
     et_alarm(0, "%s", "");
 }
+
+/* ---- closing while a thread drives */
+
+struct endless {
+    rondo_runtime rt;
+    rondo_status status;
+    _Atomic(uint64_t) begun;
+};
+
+static void *drive_on(void *argument)
+{
+    struct endless *e = argument;
+    atomic_store(&e->begun, 1);
+    e->status = rondo_processor_drive(e->rt, RONDO_CPU(0), (rondo_event){ 0, 0 }, -1);
+    return NULL;
+}
+
+/* A driver is sent away; one that comes too late finds no runtime. */
+Test(drive, closing_under_a_driver)
+{
+    int driven = 0;
+    et_alarm(120, "closing under a driver: stuck\n");
+    for (uint64_t i = 0; i < et_scaled(200, 20); i++) {
+        struct endless e = { .rt = open_adopting(1, 1, i % 2 ? RONDO_NEVER : 0) };
+        rondo_exec exec;
+        pthread_t thread;
+        rondo_subgraph g;
+        cr_assert_eq(rondo_subgraph_create(e.rt, NULL, &g), RONDO_OK);
+        rondo_record_task(g, &(rondo_task_desc){ .fn = step, RONDO_ARG((uint64_t){ 0 }) });
+        cr_assert_eq(rondo_instantiate(g, NULL, &exec), RONDO_OK);
+        atomic_store(&steps, 0);
+        cr_assert_eq(pthread_create(&thread, NULL, drive_on, &e), 0);
+        if (i % 3)
+            while (!atomic_load(&e.begun)) {}
+        cr_assert_eq(rondo_replay(exec, NULL, NULL), RONDO_OK);
+        cr_assert_eq(rondo_runtime_close(e.rt), RONDO_OK);
+        pthread_join(thread, NULL);
+        cr_assert_eq(e.status, RONDO_ERR_STALE);
+        cr_assert_eq(atomic_load(&steps), 1);
+        driven += i % 3 != 0;
+    }
+    cr_assert_gt(driven, 0);
+    et_alarm(0, "%s", "");
+}

@@ -4,13 +4,19 @@
 #include "tests/engine/engine_util.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static int out = -1;
@@ -175,7 +181,7 @@ Test(where, a_task_that_runs)
 }
 
 /* Threads that wait, and none that could mislead: after all is closed it says nothing. */
-Test(where, threads_that_wait)
+static void threads_that_wait(void)
 {
     static const char *const blocked[3] = { "worker 1 ",
                                             ": waits before node 'held' of exec 'waits'",
@@ -225,6 +231,29 @@ Test(where, threads_that_wait)
     end_output(file, text, sizeof text);
     cr_assert_str_eq(text, "", "it says:\n%s", text);
     et_alarm(0, "%s", "");
+}
+
+/* Where a sandbox forbids to read memory by process_vm_readv, it finds another way. */
+static void forbid_reading(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = { sizeof filter / sizeof *filter, filter };
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+        cr_skip_test("no filter can be set here");
+}
+
+Test(where, threads_that_wait) { threads_that_wait(); }
+
+Test(where, threads_that_wait_in_a_sandbox)
+{
+    forbid_reading();
+    threads_that_wait();
 }
 
 /* Looks all the time, while runtimes and execs come and go. */
