@@ -221,6 +221,23 @@ static int make_flow(struct rd_core *c, struct rd_track *t)
     return made;
 }
 
+/* `uses`: replays in flight whose nodes run without lanes' order, a power of two. */
+static int make_over(struct rd_core *c, struct rd_track *t, uint32_t uses)
+{
+    rd_atomic64 *over =
+        rd_zalloc_array(&c->x->rt->alloc, (size_t)uses * c->plan->nodes, sizeof *over);
+    t->over_mask = uses - 1;
+    rd_store_release(&t->over, over); /* pairs with rd_op_run and src/exec/event_at.c */
+    return over != NULL;
+}
+
+static void free_over(struct rd_core *c, struct rd_track *t)
+{
+    rd_atomic64 *over = rd_load_relaxed(&t->over);
+    rd_free_array(&c->x->rt->alloc, over, (size_t)(t->over_mask + 1) * c->plan->nodes,
+                  sizeof *over);
+}
+
 static int make_track(struct rd_core *c, uint32_t number)
 {
     struct rd_exec *x = c->x;
@@ -249,7 +266,7 @@ static int make_track(struct rd_core *c, uint32_t number)
     for (uint32_t i = 0; i < t->lanes; i++)
         init_lane(x, t, i);
     if (c->kind == RD_CORE_FLOW)
-        return make_flow(c, t);
+        return make_flow(c, t) && make_over(c, t, t->serial ? 1 : t->ring_mask + 1);
     return rd_exec_check_track(c, t) == RONDO_OK;
 }
 
@@ -329,6 +346,9 @@ rondo_status rd_core_need_interpreter(struct rd_core *c)
     rondo_status status;
     for (uint32_t i = 0; i < c->tracks; i++)
         if (!c->track[i].interpreter) {
+            if (!rd_load_relaxed(&c->track[i].over) && !make_over(c, &c->track[i], 1))
+                return rd_error(RONDO_ERR_MEMORY, "exec '%s': no memory to interpret %u nodes",
+                                c->x->program.exec_name, c->plan->nodes);
             status = rd_interpreter_new(&c->x->rt->alloc, c->plan, &c->track[i].interpreter);
             if (status)
                 return status;
@@ -504,6 +524,7 @@ static void free_track(struct rd_core *c, struct rd_track *t)
     rd_exec_check_free_track(t);
     rd_interpreter_free(a, t->interpreter);
     rd_flow_free(a, t->flow);
+    free_over(c, t);
     if (t != c->track) /* the first one's are the plan's */
         rd_free_array(a, t->op, c->plan->nodes, sizeof *t->op);
 }

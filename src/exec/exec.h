@@ -272,6 +272,10 @@ void rd_exec_count_all(struct rd_exec *x, rondo_exec_counts *counts);
 rondo_status rd_exec_node_info(struct rd_exec *x, rondo_node node, rondo_node_info *info);
 rondo_status rd_exec_result(struct rd_exec *x, struct rd_source *s, uint64_t count,
                             rondo_result *result);
+/* event_at.c: the event that a node, or all of a handle's nodes, are over in the replay of an event
+ * of `s`, which is not complete. {0, 0}: they are. */
+rondo_status rd_exec_event_at(struct rd_exec *x, struct rd_source *s, rondo_event replay,
+                              rondo_node node, rondo_event *event);
 /* The result of the last of `end` replays none of which failed. */
 void rd_result_success(uint64_t end, rondo_result *result);
 /* The worst that became of the ended replays [first, end). */

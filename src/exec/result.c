@@ -11,6 +11,9 @@ rondo_status rd_exec_result(struct rd_exec *x, struct rd_source *s, uint64_t cou
 {
     uint32_t which = rd_load_relaxed(&s->track); /* written before the exec's id */
     uint64_t done = rd_load_acquire(&s->done), replay = count - 1, latest = done - 1;
+    if (!rd_series_has(x->series, s))
+        return rd_error(RONDO_ERR_INVALID, "exec '%s': the event is a node's, not a replay's",
+                        x->program.exec_name);
     if (which != RD_SOURCE_ALL && x->tracks > 1) {
         replay = replay * x->tracks + which;
         latest = latest * x->tracks + which;

@@ -68,6 +68,12 @@ rondo_status rd_series_switch(struct rd_series *s, struct rd_core *core, struct 
  * already. *count: what `all` has to reach until nothing is in flight. */
 rondo_status rd_series_freeze(struct rd_series *s, uint64_t *count);
 void rd_series_thaw(struct rd_series *s);
+/* Whether a source counts replays of the series. */
+static inline int rd_series_has(const struct rd_series *s, const struct rd_source *source)
+{
+    uint32_t track = rd_load_relaxed(&((struct rd_source *)(uintptr_t)source)->track);
+    return source == s->all || (track < s->tracks && source == s->source[track]);
+}
 /* The core whose lanes a waiting caller may drive; NULL: none. Inside a read section. */
 static inline struct rd_core *rd_series_live(struct rd_series *s)
 {

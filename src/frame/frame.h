@@ -162,6 +162,10 @@ struct rd_track {
     struct rd_failures *failures;
     struct rd_trace *trace;             /* the runtime's */
     struct rd_check *check;             /* src/check, of RD_SLOW_CHECK frames; NULL: none */
+    /* Where lanes' counters do not tell which nodes are over: by {f->count & over_mask, node}, the
+     * count of the last replay in which the node was. NULL: nowhere. For src/exec/event_at.c. */
+    rd_atomic(rd_atomic64 *) over;
+    uint64_t over_mask;
     struct rd_interpreter *interpreter; /* NULL until interpretation is asked for */
     /* interp/: advances an interpreted frame in one lane; RD_DONE when the lane has done its part.
      */

@@ -18,12 +18,22 @@ int rd_op_returned(struct rd_lane *l, struct rd_frame *f, const struct rd_op *e,
 static inline int rd_op_run(struct rd_lane *l, struct rd_frame *f, const struct rd_op *e,
                             uint32_t bit)
 {
+    struct rd_track *t = l->track;
+    rd_atomic64 *over;
     int code;
-    if (RD_UNLIKELY(f->slow) || RD_UNLIKELY(rd_badness(l->track, f)))
-        return rd_op_run_slow(l, f, e, bit);
-    l->self.view.node = &e->node;
-    code = e->fn(&l->self.view, e->arg);
-    return RD_LIKELY(!code) ? 1 : rd_op_returned(l, f, e, bit, code);
+    if (RD_UNLIKELY(f->slow) || RD_UNLIKELY(rd_badness(t, f))) {
+        if (!rd_op_run_slow(l, f, e, bit))
+            return 0;
+    } else {
+        l->self.view.node = &e->node;
+        code = e->fn(&l->self.view, e->arg);
+        if (RD_UNLIKELY(code) && !rd_op_returned(l, f, e, bit, code))
+            return 0;
+    }
+    over = rd_load_acquire(&t->over); /* its zeroes; made with the first interpreter */
+    if (over)                         /* release: what the op did; pairs with src/exec/event_at.c */
+        rd_store_release(&over[(f->count & t->over_mask) * t->plan->nodes + e->node], f->count);
+    return 1;
 }
 
 #endif
