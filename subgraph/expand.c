@@ -242,7 +242,6 @@ static rondo_status add_rank(struct rd_expansion *x, uint32_t main, uint32_t ran
     node.extra = (uint32_t)to->extras.count;
     node.kind = RD_NODE_RANK;
     node.everything = 0;
-    node.access_count = 0;
     node.bound = (uint16_t)((node.bound + rank) % x->processors);
     return rd_expansion_add(x, &node, &x->after[main], &index);
 }

@@ -21,7 +21,8 @@ enum rd_node_kind {
     RD_NODE_SIGNAL,
     /* made by rd_subgraph_expand */
     RD_NODE_COMBINE, /* adds the shares of RONDO_REDUCE accesses to their slot */
-    RD_NODE_RANK,    /* a rank of a team but the first */
+    RD_NODE_RANK, /* a rank of a team but the first, whose accesses it has; no more edges of its own
+                   */
 };
 enum rd_slot_kind {
     RD_SLOT_FIXED,
@@ -44,8 +45,8 @@ struct rd_slot {
     struct rd_buffer *
         *buffers; /* referenced; 1 of a fixed slot, `count` of a ring, none if bound */
     uint32_t count, ring_first, ring_stride; /* stride at least 1 */
-    uint32_t alias; /* index of the slot it may share bytes with, itself if none */
-    uint8_t zeroed; /* of a temporary */
+    uint32_t alias;      /* index of the slot it may share bytes with, itself if none */
+    uint8_t zeroed;      /* of a temporary */
     uint64_t token_base; /* of a token: where its own address range begins, `bytes` long */
     /* Of a temporary that stands for a part of another slot: where its memory begins, counted in
      * bytes from element (0,0,0) of that slot; subtracted from an instance's address to give the

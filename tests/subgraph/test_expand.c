@@ -295,7 +295,8 @@ static void check_team(const struct rd_subgraph *e, const struct rd_graph *graph
     for (rank = 1; rank < ranks_of(e, v); rank++) {
         uint32_t node = rank_node(e, v, rank);
         cr_assert_neq(node, v, "seed %llu: no rank %u", (unsigned long long)seed, rank);
-        cr_assert_eq(e->nodes.item[node].access_count, 0);
+        cr_assert_eq(e->nodes.item[node].access, e->nodes.item[v].access);
+        cr_assert_eq(e->nodes.item[node].access_count, e->nodes.item[v].access_count);
         cr_assert_eq(e->nodes.item[node].bound, (e->nodes.item[v].bound + rank) % processors);
         cr_assert_eq(graph->first[node + 1] - graph->first[node],
                      graph->first[v + 1] - graph->first[v], "seed %llu, rank %u",
