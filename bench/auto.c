@@ -18,8 +18,8 @@ static const double body_ns[BODIES] = { 0, 100, 1000, 10000 };
 static const double limit = 1.1;
 
 struct settled {
-    struct range loop, fixed, chosen; /* ns per node */
-    char *text;                       /* which case it is */
+    struct range loop, one, fixed, chosen; /* ns per node; one: Rondo with a single lane */
+    char *text;                            /* which case it is */
 };
 
 struct one_case {
@@ -48,10 +48,13 @@ static struct settled measure(const struct graph *g, const struct one_case *what
     body_set_iterations(what->ns > 0 ? body_iterations_for(what->ns) : 0);
     struct entry *loop = contest_add(&contest, &peer_loop, g, &setup, NULL);
     struct entry *fixed = contest_add(&contest, &peer_rondo, g, &setup, NULL);
+    setup.workers = 1;
+    struct entry *one = contest_add(&contest, &peer_rondo, g, &setup, NULL);
+    setup.workers = 2;
     setup.schedule = SCHEDULE_AUTO;
     struct entry *chosen = contest_add(&contest, &peer_rondo, g, &setup, NULL);
     contest_measure(&contest, rounds, SAMPLE_NS);
-    struct settled s = { range_of(loop), range_of(fixed), range_of(chosen), NULL };
+    struct settled s = { range_of(loop), range_of(one), range_of(fixed), range_of(chosen), NULL };
     contest_end(&contest);
     body_set_iterations(0);
     return s;
@@ -72,8 +75,10 @@ static double ratio(const struct settled *s) { return s->chosen.min / better(s).
 
 struct table *auto_table(void)
 {
-    return table_make("graph,nodes,body_ns,order,costs,loop_ns_min,loop_ns_median,static_ns_min,"
-                      "static_ns_median,auto_ns_min,auto_ns_median,ratio_min,ratio_median,verdict");
+    return table_make("graph,nodes,body_ns,order,costs,loop_ns_min,loop_ns_median,one_lane_ns_min,"
+                      "one_lane_ns_median,static_ns_min,"
+                      "static_ns_median,auto_ns_min,auto_ns_median,of_own_best_min,"
+                      "ratio_min,ratio_median,verdict");
 }
 
 static void add_range(struct table *t, struct range ns)
@@ -94,8 +99,10 @@ static void add_row(struct table *t, const struct graph *g, const struct one_cas
     table_cell(t, "%s", replay_order_name(what->order));
     table_cell(t, "%s", what->told ? "told" : "not told");
     add_range(t, s->loop);
+    add_range(t, s->one);
     add_range(t, s->fixed);
     add_range(t, s->chosen);
+    table_cell(t, "%.3f", s->chosen.min / least(s->one.min, s->fixed.min));
     table_cell(t, "%.3f", s->chosen.min / than.min);
     table_cell(t, "%.3f", s->chosen.median / than.median);
     table_cell(t, "%s",

@@ -35,6 +35,7 @@ struct period {
     unsigned workers;
     struct graph *graph;
     struct samples late[WHO], took[WHO];
+    uint64_t missed[WHO];            /* periods that had gone by when the replay before had ended */
     long slept[WHO], preempted[WHO]; /* of the threads that run it, inside the blocks */
     double interrupts[WHO];          /* between CPUs, of the whole machine */
     /* Rondo */
@@ -66,6 +67,18 @@ static void note(struct period *p, double planned)
     samples_add(&p->took[p->who], now - seen.began);
 }
 
+/* When the next replay is to begin: a period after the one before, or at once where that has gone
+ * by, so that what disturbs one replay does not count for all that follow. */
+static double next_begin(struct period *p, double planned)
+{
+    double now = timing_ns();
+    planned += p->ns;
+    if (planned >= now)
+        return planned;
+    p->missed[p->who]++;
+    return now;
+}
+
 /* ---- Rondo: both threads are its processors */
 
 static void rondo_master(struct period *p)
@@ -74,7 +87,7 @@ static void rondo_master(struct period *p)
     rondo_exec exec = rondo_impl_exec(p->built);
     for (uint64_t i = 0; i < p->count; i++) {
         rondo_event event;
-        planned += p->ns;
+        planned = next_begin(p, planned);
         rondo_replay_args args = { .not_before_ns = (int64_t)planned };
         rondo_must(rondo_replay(exec, &args, &event), "a replay");
         rondo_must(rondo_processor_drive(p->runtime, RONDO_CPU(0), event, -1), "driving cpu 0");
@@ -114,7 +127,7 @@ static void by_hand_master(struct period *p)
 {
     double planned = timing_ns();
     for (uint64_t r = p->replay; r < p->replay + p->count; r++) {
-        planned += p->ns;
+        planned = next_begin(p, planned);
         while (timing_ns() < planned)
             bench_pause();
         atomic_store_explicit(&p->go.value, r + 1, memory_order_release);
@@ -226,6 +239,7 @@ static void measure(struct period *p, uint64_t replays, const int wanted[WHO])
         samples_clear(&p->late[who]);
         samples_clear(&p->took[who]);
         p->slept[who] = p->preempted[who] = 0;
+        p->missed[who] = 0;
         p->interrupts[who] = 0;
     }
     for (uint64_t done = 0; done < replays; done += BLOCK) {
@@ -267,6 +281,7 @@ static void add_rows(struct table *t, const struct period *p)
             continue;
         table_cell(t, "%s", names[who]);
         table_cell(t, "%zu", p->late[who].count);
+        table_cell(t, "%llu", (unsigned long long)p->missed[who]);
         for (unsigned i = 0; i < 4; i++)
             table_cell(t, "%.0f", samples_quantile(&p->late[who], shares[i]));
         for (unsigned i = 0; i < 4; i++)
@@ -280,7 +295,8 @@ static void add_rows(struct table *t, const struct period *p)
 static void print(const struct period *p, enum table_format format, FILE *out)
 {
     struct table *t = table_make(
-        "impl,replays,late_p50_ns,late_p99_ns,late_p99.99_ns,late_max_ns,took_p50_ns,took_p99_ns,"
+        "impl,replays,missed,late_p50_ns,late_p99_ns,late_p99.99_ns,late_max_ns,took_p50_ns,took_"
+        "p99_ns,"
         "took_p99.99_ns,took_max_ns,voluntary_switches,involuntary_switches,interrupts_of_machine");
     if (format == TABLE_ALIGNED)
         fprintf(out,
