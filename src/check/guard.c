@@ -47,7 +47,8 @@ struct table {
     uint8_t *page;
 };
 
-static union {
+static struct {
+    char before[PAGE_MOST]; /* so that no other variable shares a page with `s` */
     struct {
         rd_atomic32 busy;
         int armed;
@@ -59,17 +60,26 @@ static union {
         uint32_t excluded_count;
         struct sigaction before;
     } s;
-    char pages[2 * PAGE_MOST];
-} guard __attribute__((aligned(PAGE_MOST)));
+    char after[PAGE_MOST];
+} guard;
 
 static pthread_mutex_t taken = PTHREAD_MUTEX_INITIALIZER;
 static int installed; /* under `taken` */
 
-/* ---- what the handler may call */
+/* ---- what the handler may call. A sanitizer's code would read variables of its own, which may lie
+ * on a page that is protected. */
+#if defined(__has_attribute)
+#if __has_attribute(no_sanitize)
+#define IN_HANDLER __attribute__((no_sanitize("address", "undefined", "thread")))
+#endif
+#endif
+#ifndef IN_HANDLER
+#define IN_HANDLER
+#endif
 
-static void *this_thread(void) { return __builtin_thread_pointer(); }
+IN_HANDLER static void *this_thread(void) { return __builtin_thread_pointer(); }
 
-static int protect(uintptr_t at, size_t bytes, int how)
+IN_HANDLER static int protect(uintptr_t at, size_t bytes, int how)
 {
 #if defined(__x86_64__)
     long result;
@@ -83,7 +93,7 @@ static int protect(uintptr_t at, size_t bytes, int how)
 #endif
 }
 
-static void lock_table(void)
+IN_HANDLER static void lock_table(void)
 {
     uint32_t free = 0;
     while (!rd_cas_acquire(&guard.s.busy, &free, 1)) { /* pairs with unlock_table */
@@ -91,9 +101,9 @@ static void lock_table(void)
         rd_pause();
     }
 }
-static void unlock_table(void) { rd_store_release(&guard.s.busy, 0); }
+IN_HANDLER static void unlock_table(void) { rd_store_release(&guard.s.busy, 0); }
 
-static struct segment *find_segment(uintptr_t at)
+IN_HANDLER static struct segment *find_segment(uintptr_t at)
 {
     struct table *t = guard.s.table;
     uint32_t low = 0, high = t ? t->segments : 0;
@@ -107,13 +117,13 @@ static struct segment *find_segment(uintptr_t at)
     return t && low < t->segments && t->segment[low].begin <= at ? &t->segment[low] : NULL;
 }
 
-static uint8_t *page_of(uintptr_t at)
+IN_HANDLER static uint8_t *page_of(uintptr_t at)
 {
     struct segment *s = find_segment(at);
     return s ? &guard.s.table->page[s->page + (at - s->begin) / guard.s.page_bytes] : NULL;
 }
 
-static int is_element(const struct rd_guard_range *r, uintptr_t address)
+IN_HANDLER static int is_element(const struct rd_guard_range *r, uintptr_t address)
 {
     size_t at = address - (uintptr_t)r->base, plane, row;
     if (!r->base || address < (uintptr_t)r->base || at >= r->bytes)
@@ -125,7 +135,7 @@ static int is_element(const struct rd_guard_range *r, uintptr_t address)
     return at < r->row_bytes && row < (size_t)r->rows && plane < (size_t)r->planes;
 }
 
-static int is_watched(uintptr_t address)
+IN_HANDLER static int is_watched(uintptr_t address)
 {
     const struct table *t = guard.s.table;
     for (uint32_t i = 0; i < t->ranges; i++)
@@ -135,7 +145,7 @@ static int is_watched(uintptr_t address)
 }
 
 /* Opens the page; under the table's lock. */
-static void note_fault(uintptr_t address, uint8_t *page, int write)
+IN_HANDLER static void note_fault(uintptr_t address, uint8_t *page, int write)
 {
     uintptr_t first = address & ~(uintptr_t)(guard.s.page_bytes - 1);
     protect(first, guard.s.page_bytes, PROT_READ | PROT_WRITE);
@@ -151,7 +161,7 @@ static void note_fault(uintptr_t address, uint8_t *page, int write)
     }
 }
 
-static int is_write(void *context)
+IN_HANDLER static int is_write(void *context)
 {
 #if defined(__x86_64__)
     /* Bit 1 of the page fault's error code (Intel SDM vol. 3, 4.7). */
@@ -162,7 +172,7 @@ static int is_write(void *context)
 #endif
 }
 
-static void call_before(int number, siginfo_t *info, void *context)
+IN_HANDLER static void call_before(int number, siginfo_t *info, void *context)
 {
     struct sigaction *a = &guard.s.before;
     if (a->sa_flags & SA_SIGINFO) {
@@ -174,7 +184,7 @@ static void call_before(int number, siginfo_t *info, void *context)
     }
 }
 
-static void on_fault(int number, siginfo_t *info, void *context)
+IN_HANDLER static void on_fault(int number, siginfo_t *info, void *context)
 {
     uintptr_t address = (uintptr_t)info->si_addr;
     uint8_t *page = NULL;
