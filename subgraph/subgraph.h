@@ -41,7 +41,7 @@ struct rd_slot {
     uint32_t name; /* offset in names */
     uint8_t kind;
     rondo_shape shape; /* complete, see rd_shape_complete */
-    size_t bytes;      /* span of the shape */
+    size_t bytes;      /* span of the shape; of a share of RONDO_REDUCE of its box alone */
     struct rd_buffer *
         *buffers; /* referenced; 1 of a fixed slot, `count` of a ring, none if bound */
     uint32_t count, ring_first, ring_stride; /* stride at least 1 */
