@@ -394,7 +394,12 @@ static void scratch(const struct et_mode *mode, uint32_t workers)
         last = rondo_record_task(g, &d);
         ET_HANDLE(last);
     }
-    rondo_exec exec = instantiate(g, mode);
+    /* Static: a change of plan is a change of lanes. */
+    rondo_instantiate_options o = { .mode = mode->mode,
+                                    .order = mode->order,
+                                    .schedule = RONDO_STATIC };
+    rondo_exec exec;
+    ET_OK(rondo_instantiate(g, &o, &exec));
     for (int i = 0; i < 50; i++)
         ET_OK(rondo_replay(exec, NULL, NULL));
     ET_OK(rondo_exec_wait(exec, NULL));
