@@ -25,10 +25,8 @@ static rd_atomic(struct rd_runtime *) runtimes[RUNTIMES];
 static rd_atomic(rd_where_fn *) known[RD_WORK_KINDS];
 /* Threads that are no workers, by their spot of src/base/park.h: of several that share one, the
  * last. */
-static struct {
-    RD_ALIGNED rd_atomic(struct rd_work *) work;
-    rd_atomic32 tid;
-} callers[CALLERS];
+static struct rd_where_caller callers[CALLERS];
+_Thread_local struct rd_where_caller *rd_where_mine;
 
 /* ---- what the library tells */
 
@@ -52,14 +50,11 @@ void rd_where_remove(struct rd_runtime *rt)
     }
 }
 
-void rd_where_caller(struct rd_work *work)
+struct rd_where_caller *rd_where_claim(void)
 {
-    static _Thread_local uint32_t tid;
-    uint32_t spot = rd_park_spot();
-    if (!tid)
-        tid = rd_thread_tid();
-    rd_store_relaxed(&callers[spot].tid, tid);
-    rd_store_relaxed(&callers[spot].work, work);
+    rd_where_mine = &callers[rd_park_spot()];
+    rd_store_relaxed(&rd_where_mine->tid, rd_thread_tid());
+    return rd_where_mine;
 }
 
 /* ---- reading */

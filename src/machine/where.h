@@ -30,7 +30,17 @@ int rd_where_text(char *to, size_t room, const char *from);
 
 void rd_where_add(struct rd_runtime *rt);
 void rd_where_remove(struct rd_runtime *rt);
-/* The calling thread, no worker, drives a source, or (NULL) no longer. */
-void rd_where_caller(struct rd_work *work);
+
+/* A thread that is no worker: the source it drives, by a relaxed store; NULL: none. */
+struct rd_where_caller {
+    RD_ALIGNED rd_atomic(struct rd_work *) work;
+    rd_atomic32 tid;
+};
+extern _Thread_local struct rd_where_caller *rd_where_mine;
+struct rd_where_caller *rd_where_claim(void);
+static inline struct rd_where_caller *rd_where_me(void)
+{
+    return RD_LIKELY(rd_where_mine != NULL) ? rd_where_mine : rd_where_claim();
+}
 
 #endif
