@@ -29,20 +29,33 @@ struct waiter {
     int64_t idle_since; /* 0: progressed since the last look at the clock */
     int drain;          /* drive on while the lane has work, also when the event is complete */
     int clean;          /* complete, and no replay of the exec up to then had failed */
+    uint32_t lanes;     /* of the exec's cpu 0, at the last look */
+    uint32_t notes;     /* lanes left in vain since the last progress */
+    int prepared;       /* what follows is filled */
     uint32_t turn;      /* goes round the lanes */
-    /* Of the exec, at the last look. */
-    int64_t park_after_ns, stall_ns;
-    int adopted;    /* its cpu 0 is */
-    uint32_t lanes; /* of cpu 0 */
-    int64_t timeout;
+    int adopted;        /* the exec's cpu 0 is */
+    int64_t park_after_ns, stall_ns, timeout;
     struct rd_watch watch;
-    /* What lanes waited for when they were left, since the last progress. */
-    uint32_t notes;
+    /* What those lanes waited for. */
     struct {
         struct rd_lane *lane;
         struct rd_unmet unmet;
     } note[NOTES];
 };
+
+/* Fills the second part, for who is not through at once. */
+static inline void prepare(struct waiter *w)
+{
+    if (w->prepared)
+        return;
+    w->prepared = 1;
+    w->turn = 0;
+    w->adopted = 0;
+    w->park_after_ns = PARK_AFTER_NS;
+    w->stall_ns = 0;
+    w->timeout = PARK_MIN_NS;
+    w->watch = (struct rd_watch){ 0, 0 };
+}
 
 static int is_over(const struct waiter *w) { return rd_source_reached(w->source, w->id, w->count); }
 
@@ -51,7 +64,7 @@ static int is_over(const struct waiter *w) { return rd_source_reached(w->source,
 /* The exec that the event belongs to; NULL if it is gone. Inside a read section. */
 static struct rd_exec *exec_of(const struct waiter *w)
 {
-    struct rd_exec *x = rd_exec_of_source(w->source);
+    struct rd_exec *x = rd_id_find(rd_load_relaxed(&w->source->exec), RD_ID_EXEC);
     return x && !rd_source_is_old(w->source, w->id) ? x : NULL;
 }
 
@@ -204,15 +217,17 @@ static void note(struct waiter *w, struct rd_lane *l)
  * do; of several lanes, also while one waits for something. */
 static void drive(struct waiter *w, struct rd_lane *l)
 {
+    struct rd_where_caller *me = rd_where_me();
     enum rd_advance state;
     int over;
     rd_task_depth++;
-    rd_where_caller(&l->work);
+    rd_store_relaxed(&me->work, &l->work);
     for (;;) {
         state = rd_lane_advance(l, rd_spin_polls());
         over = is_over(w);
         if (over && !w->drain)
             break;
+        prepare(w);
         if (l->owed) {
             rd_fence(); /* as in give_back */
             rd_lane_pay(l, l->owed);
@@ -231,7 +246,7 @@ static void drive(struct waiter *w, struct rd_lane *l)
         if (w->deadline >= 0 && is_late(w))
             break;
     }
-    rd_where_caller(NULL);
+    rd_store_relaxed(&me->work, NULL);
     rd_task_depth--;
     give_back(w, l, over);
 }
@@ -383,21 +398,19 @@ static RD_NOINLINE void watch(struct waiter *w)
 rondo_status rd_wait(struct rd_source *s, uint64_t id, uint64_t count, int64_t deadline,
                      struct rd_lane *lane, int *clean)
 {
-    struct waiter w; /* not zeroed as a whole: the notes are many bytes */
+    struct waiter w; /* its second part is not filled yet */
     w.source = s;
     w.id = id;
     w.count = count;
     w.deadline = deadline;
-    w.idle_since = w.stall_ns = 0;
+    w.idle_since = 0;
     w.drain = !clean;
-    w.turn = w.lanes = w.notes = 0;
-    w.park_after_ns = PARK_AFTER_NS;
-    w.adopted = 0;
-    w.timeout = PARK_MIN_NS;
-    w.watch = (struct rd_watch){ 0, 0 };
+    w.lanes = w.notes = 0;
+    w.prepared = 0;
     for (;;) {
         w.clean = 0;
         if (!lane) {
+            prepare(&w);
             note_waited(s, count);
             lane = take_lane(&w);
         }
