@@ -73,13 +73,13 @@ struct rd_frame {
     void *done_context;
     rd_atomic64 begin_ns; /* of RD_SPECIAL_TIMED: of the lane that begins first; 0 before */
     int64_t end_ns;
-    struct rd_pend *pend;     /* by pending node of the program: their state in this replay */
-    void *const *base;        /* by slot; own_base or the program's */
+    struct rd_pend *pend; /* by pending node of the program: their state in this replay */
+    void *const *base;    /* by slot; own_base or the program's */
     const char *params;
     uint32_t gate_count, gate_capacity;
     struct rd_gate *gate;
-    void **own_base;   /* NULL if no slot changes its buffer */
-    char **temporary;  /* by slot: its own instances of temporaries; NULL: none */
+    void **own_base;  /* NULL if no slot changes its buffer */
+    char **temporary; /* by slot: its own instances of temporaries; NULL: none */
     char *own_params;
     rd_atomic64 *bad; /* one bit per op, the plan's `bits` in all */
     /* Buffers bound by this replay, referenced until it has ended. `hold` is taken by CAS from HELD
@@ -108,7 +108,7 @@ struct rd_self {
     struct rd_frame *frame;
     const struct rd_node_work *work; /* src/frame/node.h: while a function behind it runs */
     struct rd_unmet unmet;           /* what an op waits for that returned RD_PENDING */
-    void *scratch;         /* of rondo_task_scratch */
+    void *scratch;                   /* of rondo_task_scratch */
     size_t scratch_bytes;
     int skipped; /* set by a node whose conditions do not hold */
     int told;    /* message is set */
@@ -160,8 +160,8 @@ struct rd_track {
     struct rd_source *source;
     struct rd_program *program;
     struct rd_failures *failures;
-    struct rd_trace *trace;             /* the runtime's */
-    struct rd_check *check;             /* src/check, of RD_SLOW_CHECK frames; NULL: none */
+    struct rd_trace *trace; /* the runtime's */
+    struct rd_check *check; /* src/check, of RD_SLOW_CHECK frames; NULL: none */
     /* Where lanes' counters do not tell which nodes are over: by {f->count & over_mask, node}, the
      * count of the last replay in which the node was. NULL: nowhere. For src/exec/event_at.c. */
     rd_atomic(rd_atomic64 *) over;
@@ -173,7 +173,7 @@ struct rd_track {
     /* src/exec: a replay of this track has ended. Called if `watched`, after the end's fence. */
     void (*ended)(struct rd_track *track);
     void *exec;
-    rd_atomic32 watched; /* RD_WATCHED_... */
+    rd_atomic32 watched;  /* RD_WATCHED_... */
     rd_atomic32 detach;   /* workers leave the lanes alone */
     rd_atomic32 attached; /* lanes on an agenda */
     rd_atomic64
