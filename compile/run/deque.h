@@ -52,8 +52,8 @@ static inline int rd_deque_pop_last(struct rd_deque *d, uint64_t top)
 {
     const uint64_t bottom = top + 1;
     const int mine = rd_cas_acq_rel(&d->top, &top, bottom);
-    d->seen = bottom; /* somebody has taken it */
-    rd_store_relaxed(&d->bottom, bottom);
+    d->seen = bottom;                     /* somebody has taken it */
+    rd_store_relaxed(&d->bottom, bottom); /* empty: nothing is published by it */
     return mine;
 }
 
@@ -76,7 +76,29 @@ static inline int rd_deque_pop(struct rd_deque *d, uint64_t *item)
     return 0;
 }
 
-/* Owner: the same where there are no thieves. */
+/* Owner: the `count` items pushed last, for one fence, in the order in which they were pushed. 0:
+ * there are not more than that, or thieves were about to take one of them; none is taken. The
+ * argument is that of a pop: only the lowest of them could be a thief's too, and then top is not
+ * below it. */
+static inline int rd_deque_pop_some(struct rd_deque *d, uint64_t *item, uint32_t count)
+{
+    const uint64_t old = rd_load_relaxed(&d->bottom), bottom = old - count;
+    uint64_t top = rd_load_relaxed(&d->top);
+    if (old - top <= count)
+        return 0;
+    rd_store_relaxed(&d->bottom, bottom);
+    rd_fence();                               /* as in rd_deque_pop */
+    d->seen = top = rd_load_acquire(&d->top); /* as in push */
+    if (RD_UNLIKELY(top >= bottom)) {
+        rd_store_release(&d->bottom, old); /* publishes them again; as in push */
+        return 0;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        item[i] = rd_load_relaxed(&d->cell[(bottom + i) & d->mask]);
+    return 1;
+}
+
+/* Owner: rd_deque_pop where there are no thieves. */
 static inline int rd_deque_pop_alone(struct rd_deque *d, uint64_t *item)
 {
     uint64_t bottom = rd_load_relaxed(&d->bottom);
@@ -92,6 +114,12 @@ static inline uint64_t rd_deque_size(const struct rd_deque *d)
 {
     uint64_t top = rd_load_relaxed(&d->top), bottom = rd_load_relaxed(&d->bottom);
     return bottom > top ? bottom - top : 0;
+}
+
+/* Changes, most of the time, while the owner gets on. */
+static inline uint64_t rd_deque_mark(const struct rd_deque *d)
+{
+    return rd_load_relaxed(&d->top) << 32 ^ rd_load_relaxed(&d->bottom);
 }
 
 /* Thief: the item that was pushed first. 0: there is none, or another was faster. */

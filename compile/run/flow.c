@@ -35,130 +35,27 @@
  * fences, and looks for work once more (rd_flow_parks). Who puts an op into an inbox fences and
  * looks at `wake`: none of these is missed. Who pushes an op that anyone may run looks at `hungry`
  * without a fence: one that is missed costs parallelism until the next push, or until the time-out
- * of a park with work in flight. */
+ * of a park with work in flight. So does one that is not called because there is too little to do.
+ */
 #include "compile/run/flow.h"
 
 #include "compile/run/begin.h"
-#include "compile/run/flow_data.h"
-#include "compile/run/step.h"
+#include "compile/run/flow_share.h"
 #include "src/frame/op.h"
 #include "src/frame/slow.h"
 #include "src/machine/spin.h"
 
-enum { NODES_MAX = 4096, STEAL_MOST = 16 };
+/* One drive in TIME_EVERY is timed. */
+enum { NODES_MAX = 4096, TIME_EVERY = 16 };
 
-/* What the flow has no need for, known where it is inlined: counts are the lane's own, nothing is
- * bound. */
-enum { ALONE = 1, FREE = 2 };
-
-static inline uint64_t item_of(uint64_t array, uint32_t op) { return array << 32 | op; }
-static inline uint32_t array_of(uint64_t item) { return (uint32_t)(item >> 32); }
-
-/* ---- stacks */
-
-static inline uint64_t *link_of(const struct rd_flow *w, uint64_t item)
-{
-    return &w->link[array_of(item) * w->stride + (uint32_t)item];
-}
-
-static void stack_push(const struct rd_flow *w, struct rd_flow_lane *fl, uint64_t item)
-{
-    *link_of(w, item) = fl->stack;
-    fl->stack = item;
-}
-
-static inline uint64_t stack_pop(const struct rd_flow *w, struct rd_flow_lane *fl)
-{
-    uint64_t item = fl->stack;
-    if (item != RD_FLOW_NO_ITEM)
-        fl->stack = *link_of(w, item);
-    return item;
-}
-
-/* Wakes the lane's worker. The caller fenced since its change. */
-static RD_NOINLINE void call_lane(struct rd_flow_lane *fl)
-{
-    rd_add_acq_rel(&fl->calls, 1); /* who sees it sees what it is about */
-    rd_fence();                    /* partner: the parker's fence */
-    rd_park_wake(&fl->wake);
-}
-
-static RD_NOINLINE void send(const struct rd_flow *w, uint32_t lane, uint64_t item)
-{
-    struct rd_flow_lane *to = &w->lane[lane];
-    uint64_t head = rd_load_relaxed(&to->inbox);
-    do
-        *link_of(w, item) = head;
-    while (!rd_cas_acq_rel(&to->inbox, &head, item)); /* pairs with drain */
-    rd_fence(); /* orders the inbox with the look; partner: rd_flow_parks */
-    if (rd_load_relaxed(&to->wake))
-        call_lane(to);
-}
-
-/* Calls one lane whose worker parks. */
-static RD_NOINLINE void call_one(const struct rd_flow *w, uint32_t word)
-{
-    rd_atomic64 *hungry = &w->hungry[word];
-    uint64_t bits = rd_load_relaxed(hungry);
-    for (; bits; bits &= bits - 1)
-        if (rd_and_acq_rel(hungry, ~(bits & -bits)) & bits & -bits) {
-            call_lane(&w->lane[word * 64 + (uint32_t)__builtin_ctzll(bits)]);
-            return;
-        }
-}
-
-static inline void offer(const struct rd_flow *w)
-{
-    for (uint32_t i = 0; i < w->hungry_words; i++)
-        if (RD_UNLIKELY(rd_load_relaxed(&w->hungry[i]) != 0)) {
-            call_one(w, i);
-            return;
-        }
-}
-
-/* ---- ready ops */
-
-/* Keeps an op that this lane may run for later. */
-RD_INLINE void keep(const struct rd_flow *w, struct rd_flow_lane *fl, uint64_t item, int how)
-{
-    if (!(how & FREE) && (fl->helper || w->node[(uint32_t)item].bound != RD_PLACE_ANY)) {
-        stack_push(w, fl, item);
-        return;
-    }
-    if (RD_UNLIKELY(!rd_deque_push(&fl->deque, item)))
-        stack_push(w, fl, item);
-    if (!(how & ALONE))
-        offer(w);
-}
-
-static inline uint32_t lane_for(const struct rd_flow *w, const struct rd_flow_lane *fl, uint32_t op)
-{
-    uint32_t bound = w->node[op].bound;
-    return bound != RD_PLACE_ANY ? bound : fl->helper ? w->home[op] : fl->number;
-}
-
-/* An op has become ready: the one to run next is this one, or `next` as before. */
-RD_INLINE uint64_t ready(const struct rd_flow *w, struct rd_flow_lane *fl, uint64_t next,
-                         uint64_t item, int how)
-{
-    if (!(how & FREE)) {
-        uint32_t lane = lane_for(w, fl, (uint32_t)item);
-        if (lane != fl->number) {
-            send(w, lane, item);
-            return next;
-        }
-    }
-    if (next != RD_FLOW_NO_ITEM)
-        keep(w, fl, next, how);
-    return item;
-}
+/* ---- counts */
 
 /* Brings `inputs` inputs of an op; whether it has all now. */
 RD_INLINE int count(rd_atomic32 *c, uint32_t full, uint32_t inputs, int how)
 {
     /* Acquire: all that the others, who counted before, have done; pairs with their releases. */
     uint32_t before = rd_load_acquire(c);
-    if (before == full - inputs || (how & ALONE)) {
+    if (before == full - inputs || (how & RD_FLOW_ALONE)) {
         rd_store_relaxed(c,
                          before + inputs); /* nobody else writes it until this replay has ended */
         return before + inputs == full;
@@ -211,7 +108,7 @@ static inline void end_replay(struct rd_lane *l, struct rd_flow *w, uint32_t arr
 RD_INLINE void flush_fan(struct rd_lane *l, struct rd_flow *w, struct rd_flow_lane *fl, int how)
 {
     const uint64_t fan = fl->fan;
-    const uint32_t array = array_of(fan), op = (uint32_t)fan, inputs = fl->fan_count;
+    const uint32_t array = rd_flow_array(fan), op = (uint32_t)fan, inputs = fl->fan_count;
     const uint32_t deps = op == w->nodes ? w->end_deps : w->deps[op];
     fl->fan_count = 0;
     /* The replay has not ended, so `use` is its own. */
@@ -219,10 +116,10 @@ RD_INLINE void flush_fan(struct rd_lane *l, struct rd_flow *w, struct rd_flow_la
         return;
     if (op == w->nodes)
         end_replay(l, w, array);
-    else if ((how & FREE) || lane_for(w, fl, op) == fl->number)
-        keep(w, fl, fan, how);
+    else if ((how & RD_FLOW_FREE) || rd_flow_lane_for(w, fl, op) == fl->number)
+        rd_flow_keep(w, fl, fan, how);
     else
-        send(w, lane_for(w, fl, op), fan);
+        rd_flow_send(w, rd_flow_lane_for(w, fl, op), fan);
 }
 
 /* Before an op that is no predecessor of the fan's. */
@@ -271,7 +168,7 @@ static RD_NOINLINE uint64_t count_carried(const struct rd_flow *w, struct rd_flo
             times++;
         }
         if (count(&w->count[array * w->stride + e->op], e->deps * times, 1, how))
-            next = ready(w, fl, next, item_of(array, e->op), how);
+            next = rd_flow_ready(w, fl, next, rd_flow_item(array, e->op), how);
     }
     return next;
 }
@@ -287,7 +184,7 @@ RD_INLINE uint64_t finish(const struct rd_flow *w, struct rd_flow_lane *fl, uint
     uint64_t next = RD_FLOW_NO_ITEM;
     for (; e < end; e++)
         if (e->deps == 1 || count(&counts[e->op], e->deps * times, 1, how))
-            next = ready(w, fl, next, tag | e->op, how);
+            next = rd_flow_ready(w, fl, next, tag | e->op, how);
     if (n->fan != RD_FLOW_NO_FAN) {
         fl->fan = tag | n->fan;
         fl->fan_count++;
@@ -304,8 +201,8 @@ RD_INLINE uint64_t step(struct rd_lane *l, struct rd_flow *w, struct rd_flow_lan
     const struct rd_flow_node *n = &w->node[(uint32_t)item];
     if (fl->fan_count && RD_UNLIKELY(fl->fan != ((item & ~0xffffffffull) | n->fan)))
         flush_between(l, w, fl);
-    if (RD_UNLIKELY(array_of(item) != fl->array))
-        enter(l, w, fl, array_of(item));
+    if (RD_UNLIKELY(rd_flow_array(item) != fl->array))
+        enter(l, w, fl, rd_flow_array(item));
     fl->budget--;
     if (RD_UNLIKELY(!rd_op_run(l, fl->frame, &l->track->op[(uint32_t)item], n->bit))) {
         pend(l, fl, item);
@@ -314,29 +211,7 @@ RD_INLINE uint64_t step(struct rd_lane *l, struct rd_flow *w, struct rd_flow_lan
     return finish(w, fl, item, how);
 }
 
-/* ---- where ops come from */
-
-RD_INLINE uint64_t own_item(const struct rd_flow *w, struct rd_flow_lane *fl, int how)
-{
-    uint64_t item = stack_pop(w, fl);
-    if (item != RD_FLOW_NO_ITEM)
-        return item;
-    if (how & ALONE)
-        return rd_deque_pop_alone(&fl->deque, &item) ? item : RD_FLOW_NO_ITEM;
-    return rd_deque_pop(&fl->deque, &item) ? item : RD_FLOW_NO_ITEM;
-}
-
-/* Takes all of the inbox. */
-static RD_NOINLINE void drain(const struct rd_flow *w, struct rd_flow_lane *fl)
-{
-    /* Acquire: the items and what came before them; pairs with send. */
-    uint64_t item = rd_exchange_acq_rel(&fl->inbox, RD_FLOW_NO_ITEM), next;
-    fl->array = UINT32_MAX;
-    for (; item != RD_FLOW_NO_ITEM; item = next) {
-        next = *link_of(w, item);
-        keep(w, fl, item, 0);
-    }
-}
+/* ---- pending ops */
 
 /* Calls pending ops again: those whose waits are met, or that a failure may call off; whether any
  * has ended. */
@@ -345,7 +220,7 @@ static RD_NOINLINE int retry_pending(struct rd_lane *l, struct rd_flow *w, struc
     int ended = 0;
     for (uint32_t i = fl->pending_count; i-- > 0;) {
         const struct rd_flow_pending p = fl->pending[i];
-        const struct rd_frame *f = w->use[array_of(p.item)].frame; /* it has not ended */
+        const struct rd_frame *f = w->use[rd_flow_array(p.item)].frame; /* it has not ended */
         uint32_t others = fl->pending_count - 1;
         uint64_t next;
         if (!rd_unmet_is_met(&p.unmet) && !rd_badness(l->track, f))
@@ -355,37 +230,9 @@ static RD_NOINLINE int retry_pending(struct rd_lane *l, struct rd_flow *w, struc
         next = step(l, w, fl, p.item, 0);
         ended |= fl->pending_count == others;
         if (next != RD_FLOW_NO_ITEM)
-            keep(w, fl, next, 0);
+            rd_flow_keep(w, fl, next, 0);
     }
     return ended;
-}
-
-static inline uint32_t next_random(struct rd_flow_lane *fl, uint32_t limit)
-{
-    uint64_t x = fl->random;
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    fl->random = x;
-    return (uint32_t)((x >> 32) * limit >> 32);
-}
-
-/* Takes an op from another lane, and up to half of what it has for later. */
-static RD_NOINLINE uint64_t steal(const struct rd_flow *w, struct rd_flow_lane *fl)
-{
-    uint32_t victim = next_random(fl, w->workers);
-    for (uint32_t i = 0; i < w->workers; i++, victim = victim + 1 == w->workers ? 0 : victim + 1) {
-        struct rd_deque *d = &w->lane[victim].deque;
-        uint64_t size, item, more;
-        if (victim == fl->number || !(size = rd_deque_size(d)) || !rd_deque_steal(d, &item))
-            continue;
-        fl->array = UINT32_MAX;
-        size = size / 2 < STEAL_MOST ? size / 2 : STEAL_MOST;
-        while (size-- > 1 && rd_deque_steal(d, &more))
-            keep(w, fl, more, FREE);
-        return item;
-    }
-    return RD_FLOW_NO_ITEM;
 }
 
 /* ---- the start of a replay */
@@ -397,7 +244,7 @@ static RD_NOINLINE uint64_t give_first(const struct rd_flow *w, struct rd_flow_l
     for (uint32_t i = 0; i < w->root_count; i++) {
         const struct rd_flow_edge *e = &w->root[i];
         if (e->deps == 1 || count(&fl->count[e->op], e->deps * fl->times, 1, 0))
-            next = ready(w, fl, next, item_of(fl->array, e->op), 0);
+            next = rd_flow_ready(w, fl, next, rd_flow_item(fl->array, e->op), 0);
     }
     return next;
 }
@@ -472,19 +319,21 @@ static RD_NOINLINE enum rd_advance look(struct rd_lane *l, struct rd_flow *w,
                                         struct rd_flow_lane *fl, uint32_t polls, uint64_t *item)
 {
     rd_slow_waited(l);
+    if (fl->since_ns > 0)
+        rd_flow_end_stretch(w, fl);
     for (;; polls--) {
         const uint64_t calls = rd_load_acquire(&fl->calls); /* before all looks */
         const int in_flight = is_in_flight(w);
         enum rd_advance state = RD_IDLE;
         *item = RD_FLOW_NO_ITEM;
         if (w->bounded && rd_load_relaxed(&fl->inbox) != RD_FLOW_NO_ITEM) {
-            drain(w, fl);
+            rd_flow_drain(w, fl);
             return RD_PROGRESSED;
         }
         if (fl->pending_count && retry_pending(l, w, fl))
             return RD_PROGRESSED;
         if (!fl->helper) {
-            if (in_flight && w->workers > 1 && (*item = steal(w, fl)) != RD_FLOW_NO_ITEM)
+            if (in_flight && w->workers > 1 && (*item = rd_flow_steal(w, fl)) != RD_FLOW_NO_ITEM)
                 return RD_PROGRESSED;
             if ((state = start(l, w, fl, item)) == RD_PROGRESSED)
                 return RD_PROGRESSED;
@@ -501,6 +350,10 @@ static enum rd_advance leave(struct rd_lane *l, struct rd_flow *w, struct rd_flo
 {
     if (fl->fan_count)
         flush_fan(l, w, fl, 0);
+    if (fl->batch_count)
+        rd_flow_give_up_batch(w, fl);
+    if (fl->since_ns > 0)
+        rd_flow_end_stretch(w, fl);
     l->replay = rd_load_relaxed(&w->next) >> 1;
     l->begun = rd_load_relaxed(&w->ended) != l->replay;
     return l->owed ? RD_PROGRESSED : state;
@@ -511,10 +364,12 @@ RD_INLINE enum rd_advance drive(struct rd_lane *l, struct rd_flow *w, struct rd_
 {
     enum rd_advance state;
     fl->budget = NODES_MAX;
+    if (!(how & RD_FLOW_ALONE) && RD_UNLIKELY(fl->drives++ % TIME_EVERY == 0))
+        fl->since_ns = RD_FLOW_WANTED;
     if (fl->pending_count)
         retry_pending(l, w, fl);
     for (;;) {
-        uint64_t item = own_item(w, fl, how);
+        uint64_t item = rd_flow_own_item(w, fl, how);
         if (item == RD_FLOW_NO_ITEM && fl->fan_count) {
             flush_fan(l, w, fl, how);
             if (l->owed)
@@ -525,24 +380,17 @@ RD_INLINE enum rd_advance drive(struct rd_lane *l, struct rd_flow *w, struct rd_
             state = look(l, w, fl, polls, &item);
             if (state != RD_PROGRESSED)
                 return leave(l, w, fl, state);
+            if (!(how & RD_FLOW_ALONE) && fl->since_ns < 0)
+                rd_flow_begin_stretch(fl);
         }
         while (item != RD_FLOW_NO_ITEM && fl->budget > 0)
             item = step(l, w, fl, item, how);
         if (fl->budget <= 0) {
             if (item != RD_FLOW_NO_ITEM)
-                keep(w, fl, item, how);
+                rd_flow_keep(w, fl, item, how);
             return leave(l, w, fl, RD_PROGRESSED);
         }
     }
-}
-
-/* This thread had registered to be called, and is there. */
-static RD_NOINLINE void stop_asking(const struct rd_flow *w, struct rd_flow_lane *fl)
-{
-    if (!(rd_load_relaxed(&fl->wake) & rd_park_bit()))
-        return; /* another thread parks for this lane */
-    rd_and_acq_rel(&fl->wake, ~rd_park_bit());
-    rd_and_acq_rel(&w->hungry[fl->number / 64], ~(1ull << fl->number % 64));
 }
 
 enum rd_advance rd_flow_advance(struct rd_lane *l, uint32_t polls)
@@ -550,61 +398,10 @@ enum rd_advance rd_flow_advance(struct rd_lane *l, uint32_t polls)
     struct rd_flow *w = l->track->flow;
     struct rd_flow_lane *fl = &w->lane[l->number];
     if (RD_UNLIKELY(rd_load_relaxed(&fl->wake) != 0))
-        stop_asking(w, fl);
+        rd_flow_stop_asking(w, fl);
     if (w->bounded)
         return drive(l, w, fl, polls, 0);
     if (w->lanes == 1)
-        return drive(l, w, fl, polls, ALONE | FREE);
-    return drive(l, w, fl, polls, FREE);
-}
-
-/* ---- parking */
-
-/* Whether a lane that is about to park would find something. */
-static int sees_work(const struct rd_flow *w, const struct rd_flow_lane *fl)
-{
-    if (rd_load_acquire(&fl->inbox) != RD_FLOW_NO_ITEM)
-        return 1;
-    for (uint32_t i = 0; i < w->workers && !fl->helper; i++)
-        if (rd_deque_size(&w->lane[i].deque))
-            return 1;
-    return 0;
-}
-
-/* What only the lane's driver may look at. */
-static int register_own(struct rd_lane *l, const struct rd_flow *w, const struct rd_flow_lane *fl)
-{
-    struct rd_track *t = l->track;
-    const uint64_t r = l->replay;
-    int met = 0;
-    for (uint32_t i = 0; i < fl->pending_count; i++)
-        rd_unmet_register(&fl->pending[i].unmet);
-    if (fl->awaits_frame)
-        rd_park_register(&t->submit_wake);
-    rd_fence(); /* partners: those who meet what was registered for */
-    for (uint32_t i = 0; i < fl->pending_count; i++)
-        met |= rd_unmet_is_met(&fl->pending[i].unmet);
-    if (fl->awaits_frame)
-        met |=
-            rd_load_relaxed(&w->next) >> 1 != r || rd_load_acquire(&rd_track_frame(t, r)->seq) > r;
-    return met;
-}
-
-int rd_flow_parks(struct rd_work *work)
-{
-    struct rd_lane *l = rd_lane_of_work(work);
-    struct rd_flow *w = l->track->flow;
-    struct rd_flow_lane *fl = &w->lane[l->number];
-    int met = 0;
-    rd_park_register(&fl->wake);
-    if (!fl->helper)
-        rd_or_acq_rel(&w->hungry[l->number / 64], 1ull << l->number % 64);
-    rd_fence(); /* orders the registration with the looks; partners: send, offer's callers */
-    if (sees_work(w, fl))
-        return 1;
-    if (rd_seat_take(l)) { /* else another drives the lane, and tells when it leaves */
-        met = register_own(l, w, fl);
-        rd_seat_give_fence(l);
-    }
-    return met;
+        return drive(l, w, fl, polls, RD_FLOW_ALONE | RD_FLOW_FREE);
+    return drive(l, w, fl, polls, RD_FLOW_FREE);
 }

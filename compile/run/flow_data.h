@@ -9,6 +9,7 @@
 
 enum {
     RD_FLOW_CELLS_MAX = 8192, /* of a deque; what does not fit goes to the lane's own stack */
+    RD_FLOW_BATCH = 4,        /* ops taken from the lane's deque at once */
     RD_FLOW_FAN_MIN = 8       /* inputs from which on a node's inputs are summed up */
 };
 #define RD_FLOW_NO_FAN  UINT32_MAX
@@ -68,6 +69,17 @@ struct rd_flow_lane {
     int helper, awaits_frame;
     struct rd_flow_pending *pending;
     uint64_t random;
+    /* Ops of its deque that it has taken already, while ops are short. */
+    uint32_t batch_count;
+    uint64_t batch[RD_FLOW_BATCH];
+    /* Whom it watches while that one has less than is worth stealing: for so many looks it has not
+     * moved. */
+    uint32_t watched, looks;
+    uint64_t mark;
+    /* The stretch of ops being timed: since when, 0: none, and the budget then. */
+    int64_t since_ns;
+    int32_t since_budget;
+    uint32_t drives;
 };
 
 struct rd_flow {
@@ -93,6 +105,8 @@ struct rd_flow {
     RD_ALIGNED rd_atomic64 next;
     uint32_t next_array;
     uint64_t class; /* of the replay started last */
+    RD_ALIGNED rd_atomic32
+        op_ns; /* what an op takes, as a lane measured last; 0: not known. A hint */
     /* Ending. */
     RD_ALIGNED rd_atomic64 ended; /* local replays; the holder of `ending` raises it */
     rd_atomic32 ending;
