@@ -49,10 +49,6 @@ struct rd_sticky {
     size_t bytes;     /* of the whole allocation */
 };
 
-/* Of a node: that of rank 0, and of that one the number of ranks. */
-struct rd_rank_of {
-    uint32_t main, ranks;
-};
 struct rd_tuner;
 struct rd_worker;
 

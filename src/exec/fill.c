@@ -128,7 +128,6 @@ static void fill_special(struct rd_exec *x, struct rd_track *t, struct rd_frame 
         f->special |= RD_SPECIAL_TIMED;
         f->slow |= RD_SLOW_TIMED;
         rd_store_relaxed(&f->begin_ns, 0); /* published by seq */
-        f->end_ns = 0;
     }
     for (uint32_t i = 0; i < x->program.pend_count; i++) { /* published by seq */
         struct rd_pend *p = &f->pend[i];

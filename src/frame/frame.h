@@ -72,7 +72,6 @@ struct rd_frame {
     void (*done)(void *context, rondo_event event); /* the call's last replay: to be called */
     void *done_context;
     rd_atomic64 begin_ns; /* of RD_SPECIAL_TIMED: of the lane that begins first; 0 before */
-    int64_t end_ns;
     struct rd_pend *pend; /* by pending node of the program: their state in this replay */
     void *const *base;    /* by slot; own_base or the program's */
     const char *params;
