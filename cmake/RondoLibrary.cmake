@@ -7,7 +7,7 @@ file(GLOB_RECURSE rondo_sources CONFIGURE_DEPENDS
 # The loop over ops is a dozen instructions: where they fall in a fetch window is a quarter of its time.
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
     set_source_files_properties(${PROJECT_SOURCE_DIR}/compile/run/lane.c PROPERTIES COMPILE_OPTIONS
-        "-falign-functions=64;-falign-loops=64;-falign-jumps=32")
+        "-falign-functions=64;-falign-loops=64;-falign-jumps=64")
 endif()
 add_library(rondo_objects OBJECT ${rondo_sources})
 set_target_properties(rondo_objects PROPERTIES POSITION_INDEPENDENT_CODE ON)

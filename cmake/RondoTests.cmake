@@ -4,7 +4,7 @@
 
 file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS tests/test_*.c)
 file(GLOB_RECURSE support_sources CONFIGURE_DEPENDS tests/*.c)
-list(FILTER support_sources EXCLUDE REGEX "/tests/runner/|/test_[^/]*$")
+list(FILTER support_sources EXCLUDE REGEX "/tests/runner/|/tests/fuzz/|/test_[^/]*$")
 list(FILTER test_sources EXCLUDE REGEX "/tests/runner/")
 # The parts of programs that have tests of their own.
 list(APPEND support_sources tools/stg.c bench/patterns.c)
