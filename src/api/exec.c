@@ -160,7 +160,7 @@ rondo_status rondo_replay_and_wait_sized(rondo_exec exec, const rondo_replay_arg
         status = rd_wait(s.source, s.event.source, s.event.count, deadline, s.lane, &clean);
     if (status)
         return status;
-    end = s.first + (args && args->count ? args->count : 1);
+    end = s.end;
     if (RD_UNLIKELY(!clean || s.timed))
         return tell_result(exec, s.first, end, result, result_bytes);
     if (result)
@@ -170,7 +170,8 @@ rondo_status rondo_replay_and_wait_sized(rondo_exec exec, const rondo_replay_arg
 
 /* ---- one exec */
 
-/* Calls `what` with the exec of a handle, inside a read section. */
+/* Calls `what` with the exec of a handle, inside a read section; again with the newer one if it was
+ * replaced meanwhile. */
 #define WITH_EXEC(handle, x, call)                                  \
     do {                                                            \
         struct rd_exec *x;                                          \
@@ -178,7 +179,7 @@ rondo_status rondo_replay_and_wait_sized(rondo_exec exec, const rondo_replay_arg
         x = rd_id_find((handle).id, RD_ID_EXEC);                    \
         status = x ? (call) : rd_id_error((handle).id, RD_ID_EXEC); \
         rd_rcu_read_unlock();                                       \
-    } while (0)
+    } while (status == RD_LOOK_AGAIN)
 
 rondo_status rondo_exec_set_param(rondo_exec exec, rondo_param param, const void *value)
 {
@@ -219,18 +220,26 @@ static struct rd_exec *get_exec(rondo_exec exec, const char *call, rondo_status 
     return x;
 }
 
+/* The same with an exec that is kept from being freed, outside of a read section. */
+#define WITH_KEPT_EXEC(handle, what, x, call)                \
+    do {                                                     \
+        struct rd_exec *x = get_exec(handle, what, &status); \
+        if (!x)                                              \
+            break;                                           \
+        status = (call);                                     \
+        rd_exec_unref(x);                                    \
+    } while (status == RD_LOOK_AGAIN)
+
 rondo_status rondo_exec_update(rondo_exec exec, rondo_subgraph subgraph)
 {
     rondo_status status;
     struct rd_subgraph *g = rd_subgraph_get(subgraph, &status);
-    struct rd_exec *x;
     if (!g)
         return status;
-    x = get_exec(exec, "rondo_exec_update", &status);
-    if (x) {
-        status = g->error ? rd_error(g->error, "%s", g->error_message) : rd_exec_update(x, g);
-        rd_exec_unref(x);
-    }
+    if (g->error)
+        status = rd_error(g->error, "%s", g->error_message);
+    else
+        WITH_KEPT_EXEC(exec, "rondo_exec_update", x, rd_exec_update(x, g));
     rd_subgraph_unref(g);
     return status;
 }
@@ -239,37 +248,23 @@ rondo_status rondo_exec_update_task_sized(rondo_exec exec, rondo_node node,
                                           const rondo_task_desc *desc, size_t desc_bytes)
 {
     rondo_task_desc d;
-    struct rd_exec *x;
     rondo_status status = rd_desc_take("rondo_task_desc", &d, sizeof d, desc, desc_bytes);
-    if (status)
-        return status;
-    x = get_exec(exec, "rondo_exec_update_task", &status);
-    if (!x)
-        return status;
-    status = rd_exec_update_task(x, node, &d);
-    rd_exec_unref(x);
+    if (!status)
+        WITH_KEPT_EXEC(exec, "rondo_exec_update_task", x, rd_exec_update_task(x, node, &d));
     return status;
 }
 
 rondo_status rondo_exec_enable(rondo_exec exec, rondo_node node, int enabled)
 {
     rondo_status status;
-    struct rd_exec *x = get_exec(exec, "rondo_exec_enable", &status);
-    if (!x)
-        return status;
-    status = rd_exec_enable(x, node, enabled);
-    rd_exec_unref(x);
+    WITH_KEPT_EXEC(exec, "rondo_exec_enable", x, rd_exec_enable(x, node, enabled));
     return status;
 }
 
 rondo_status rondo_exec_touch(rondo_exec exec)
 {
     rondo_status status;
-    struct rd_exec *x = get_exec(exec, "rondo_exec_touch", &status);
-    if (!x)
-        return status;
-    status = rd_exec_touch(x);
-    rd_exec_unref(x);
+    WITH_KEPT_EXEC(exec, "rondo_exec_touch", x, rd_exec_touch(x));
     return status;
 }
 
@@ -342,7 +337,7 @@ rondo_status rondo_event_wait(rondo_event event, int64_t timeout_ns)
 static rondo_status event_result(struct rd_source *s, rondo_event event, rondo_result *result)
 {
     uint64_t id = rd_load_relaxed(&s->exec);
-    struct rd_exec *x = rd_id_find(id, RD_ID_EXEC);
+    struct rd_exec *x = rd_exec_of_source(s);
     if (id == (uint64_t)RD_SOURCE_COUNTER && !rd_source_is_old(s, event.source))
         return rd_error(RONDO_ERR_INVALID, "event {0x%llx, %llu} is a counter's, of no replay",
                         (unsigned long long)event.source, (unsigned long long)event.count);

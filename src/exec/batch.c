@@ -129,6 +129,7 @@ static rondo_status set_up(struct rd_exec *x, const rondo_replay_args *args,
         rd_or_relaxed(&c->track[i].watched,
                       RD_WATCHED); /* ordered by the fence in rd_batch_submit */
     rd_store_relaxed(&b->filled, call->first);
+    rd_store_relaxed(&b->floor, c->resume.count);
     rd_store_relaxed(&b->next, call->first);
     rd_store_release(&b->end, call->first + args->count); /* pairs with rd_batch_fill */
     return RONDO_OK;
@@ -159,6 +160,17 @@ rondo_status rd_batch_submit(struct rd_exec *x, const rondo_replay_args *args,
     return RONDO_OK;
 }
 
+/* Whether the frame of ticket i is free: what its track's source has reached is less than a window
+ * behind it, or its core ran nothing yet since it came back at ticket `floor`. */
+static int has_room(const struct rd_series *s, uint64_t i, uint64_t floor)
+{
+    uint64_t track = i % s->tracks, count = i / s->tracks;
+    uint64_t first = floor > track ? (floor - track - 1) / s->tracks + 1 : 0;
+    /* Acquire: the frame's last replay has ended. */
+    uint64_t done = rd_load_acquire(&s->source[track]->done);
+    return (int64_t)(count - (done > first ? done : first)) < (int64_t)s->window;
+}
+
 void rd_batch_fill(struct rd_series *s)
 {
     struct rd_batch *b = &s->batch;
@@ -167,16 +179,13 @@ void rd_batch_fill(struct rd_series *s)
         uint64_t i = rd_load_relaxed(&b->next), local;
         struct rd_core *c;
         struct rd_track *t;
-        if (i >= end)
-            return;
-        c = b->call.core;
-        t = rd_core_track(c, i);
-        local = rd_core_local(c, t, i);
-        /* Acquire: the frame's last replay has ended. */
-        if ((int64_t)(local - rd_core_ended(t)) >= (int64_t)t->window)
+        if (i >= end || !has_room(s, i, rd_load_relaxed(&b->floor)))
             return;
         if (!rd_cas_acq_rel(&b->next, &i, i + 1))
             continue;
+        c = b->call.core;
+        t = rd_core_track(c, i);
+        local = rd_core_local(c, t, i);
         rd_frame_fill(b->x, i, &b->call, i - b->call.first);
         rd_frame_publish(t, local);
         rd_fence(); /* orders seq with the look at submit_wake; partner: the workers' before parking

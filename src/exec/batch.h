@@ -8,7 +8,9 @@
  * fences, and looks at `end`; the submitter stores `end`, fences, and looks at done: one of the two
  * sees that a ticket can be filled. The record is written again only when `filled` has gone beyond
  * `end`: every filler is through with it then. A record is seen only through an acquire of `end`
- * that is greater than `next`, and `next` is set to the first ticket before `end` is. */
+ * that is greater than `next`, and `next` is set to the first ticket before `end` is. Whether there
+ * is room is asked before the CAS, by words of the series alone: until then the record may be
+ * written for the next call, and the core it names may be gone. */
 #ifndef RD_EXEC_BATCH_H
 #define RD_EXEC_BATCH_H
 
@@ -48,6 +50,7 @@ struct rd_request {
 struct rd_batch {
     pthread_mutex_t lock;          /* of setting it up */
     rd_atomic64 next, end, filled; /* tickets; filled goes to end + 1 */
+    rd_atomic64 floor;             /* ticket from which on the call's core runs, as of `next` */
     struct rd_exec *x;             /* of the call; its tickets keep it from being freed */
     struct rd_request call;
     rondo_value *value;

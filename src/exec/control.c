@@ -21,6 +21,11 @@ rondo_status rd_exec_set_param(struct rd_exec *x, rondo_param param, const void 
         return rd_error(RONDO_ERR_MEMORY, "exec '%s': set_param: no memory for %zu bytes",
                         x->program.exec_name, x->params_bytes);
     pthread_mutex_lock(&x->lock);
+    if (rd_load_relaxed(&x->replaced)) { /* written under the lock */
+        pthread_mutex_unlock(&x->lock);
+        rd_sticky_free(&fresh->garbage);
+        return RD_LOOK_AGAIN;
+    }
     old = rd_load_relaxed(&x->sticky); /* written under the lock */
     memcpy(fresh->block, old->block, x->params_bytes);
     memcpy(fresh->given, old->given, x->params);
@@ -34,29 +39,6 @@ rondo_status rd_exec_set_param(struct rd_exec *x, rondo_param param, const void 
     return RONDO_OK;
 }
 
-rondo_status rd_exec_set_mode(struct rd_exec *x, uint32_t mode)
-{
-    rondo_status status;
-    int forced;
-    if (mode > RONDO_INTERPRETED)
-        return rd_error(RONDO_ERR_INVALID, "exec '%s': set_mode: mode %u is unknown",
-                        x->program.exec_name, mode);
-    if (x->check.access || x->check.shuffle)
-        return RONDO_OK; /* the environment has the last word, as rondo_exec_describe says */
-    if (mode == RONDO_COMPILED && !x->compiled)
-        return rd_error(RONDO_ERR_INVALID, "exec '%s': set_mode: it could not be compiled: %s",
-                        x->program.exec_name, x->why);
-    forced = mode != RONDO_AUTO;
-    if (mode == RONDO_AUTO)
-        mode = x->mode == RONDO_INTERPRETED ? RONDO_INTERPRETED : RONDO_COMPILED;
-    if (forced)
-        rd_tuner_force(x, 1);
-    status = rd_exec_choose(x, mode == RONDO_INTERPRETED);
-    if (!forced)
-        rd_tuner_force(x, 0);
-    return status;
-}
-
 struct rd_core *rd_exec_lanes(struct rd_exec *x)
 {
     for (struct rd_core *c = x->cores; c; c = c->next)
@@ -65,25 +47,67 @@ struct rd_core *rd_exec_lanes(struct rd_exec *x)
     return NULL; /* while the last one is being replaced; never seen under the lock */
 }
 
-/* Only a core of lanes can interpret; compiled replays go to the core that was chosen. */
-rondo_status rd_exec_choose(struct rd_exec *x, int interpreted)
+/* The mode that stands: as set, else as instantiated. Under the lock. */
+static int is_to_interpret(const struct rd_exec *x)
 {
-    rondo_status status = RONDO_OK;
-    struct rd_core *lanes;
-    pthread_mutex_lock(&x->lock);
-    lanes = rd_exec_lanes(x);
+    if (x->mode_set != RONDO_AUTO)
+        return x->mode_set == RONDO_INTERPRETED;
+    return x->mode == RONDO_INTERPRETED || rd_load_relaxed(&x->profile);
+}
+
+/* Only a core of lanes can interpret; compiled replays go to the core that was chosen. Under the
+ * lock. */
+static rondo_status choose(struct rd_exec *x)
+{
+    const int interpreted = is_to_interpret(x);
+    struct rd_core *lanes = rd_exec_lanes(x);
+    rondo_status status = interpreted ? rd_core_need_interpreter(lanes) : RONDO_OK;
+    if (status)
+        return status;
+    /* Release: the interpreter; pairs with the acquires of submitters, who look at the core first.
+     */
+    if (!interpreted)
+        rd_store_release(&x->interpreted, 0);
+    rd_store_release(&x->core, interpreted ? lanes : x->chosen);
     if (interpreted)
-        status = rd_core_need_interpreter(lanes);
-    if (!status) {
-        /* Release: the interpreter; pairs with the acquires of submitters, who look at the core
-         * first. */
-        if (!interpreted)
-            rd_store_release(&x->interpreted, 0);
-        rd_store_release(&x->core, interpreted ? lanes : x->chosen);
-        if (interpreted)
-            rd_store_release(&x->interpreted, 1);
-    }
+        rd_store_release(&x->interpreted, 1);
+    return RONDO_OK;
+}
+
+rondo_status rd_exec_choose(struct rd_exec *x)
+{
+    rondo_status status;
+    pthread_mutex_lock(&x->lock);
+    status = choose(x);
     pthread_mutex_unlock(&x->lock);
+    return status;
+}
+
+rondo_status rd_exec_set_mode(struct rd_exec *x, uint32_t mode)
+{
+    rondo_status status;
+    uint32_t was;
+    if (mode > RONDO_INTERPRETED)
+        return rd_error(RONDO_ERR_INVALID, "exec '%s': set_mode: mode %u is unknown",
+                        x->program.exec_name, mode);
+    if (x->check.access || x->check.shuffle)
+        return RONDO_OK; /* the environment has the last word, as rondo_exec_describe says */
+    if (mode == RONDO_COMPILED && !x->compiled)
+        return rd_error(RONDO_ERR_INVALID, "exec '%s': set_mode: it could not be compiled: %s",
+                        x->program.exec_name, x->why);
+    if (mode != RONDO_AUTO)
+        rd_tuner_force(x, 1);
+    pthread_mutex_lock(&x->lock);
+    was = x->mode_set;
+    x->mode_set = mode;
+    status = choose(x);
+    if (status)
+        x->mode_set = was;
+    else if (rd_load_relaxed(&x->replaced)) /* written under the lock */
+        status = RD_LOOK_AGAIN;
+    pthread_mutex_unlock(&x->lock);
+    if ((status == RONDO_OK ? mode : was) == RONDO_AUTO)
+        rd_tuner_force(x, 0);
     return status;
 }
 
@@ -115,7 +139,13 @@ rondo_status rd_exec_reset(struct rd_exec *x)
 
 rondo_status rd_exec_destroy(rondo_exec handle)
 {
-    struct rd_exec *x = rd_id_retire(handle.id, RD_ID_EXEC);
+    struct rd_exec *x;
+    rd_rcu_read_lock();
+    x = rd_id_find(handle.id, RD_ID_EXEC);
+    if (x)
+        rd_series_leave(x->series, handle.id);
+    rd_rcu_read_unlock();
+    x = rd_id_retire(handle.id, RD_ID_EXEC);
     if (!x)
         return rd_id_error(handle.id, RD_ID_EXEC);
     rd_store_relaxed(&x->closed, 1); /* ordered by the grace period before its end */

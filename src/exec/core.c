@@ -50,7 +50,6 @@ static void init_view(struct rd_exec *x, struct rd_lane *l)
     view->places = x->program.places;
     view->param_at = x->program.param_at;
     view->chunks = x->program.chunks;
-    view->contexts = x->program.contexts;
     view->processor = l->processor < x->processors ? RONDO_CPU(l->processor) : RONDO_ANY_CPU;
     view->team = 1;
 }
@@ -305,6 +304,7 @@ rondo_status rd_core_new(struct rd_exec *x, struct rd_plan *plan, enum rd_core_k
     pthread_mutex_lock(&x->lock);
     c->next = x->cores;
     x->cores = c;
+    rd_core_set_contexts(c); /* that may be replaced in all of them: see retask.c */
     pthread_mutex_unlock(&x->lock);
     *core = c;
     return RONDO_OK;
@@ -316,6 +316,13 @@ free_core:
 no_memory:
     return rd_error(RONDO_ERR_MEMORY, "exec '%s': no memory for %u tracks and %u frames each",
                     x->program.exec_name, x->tracks, x->window);
+}
+
+void rd_core_set_contexts(struct rd_core *c)
+{
+    for (uint32_t k = 0; k < c->tracks; k++)
+        for (uint32_t l = 0; l < c->track[k].lanes; l++)
+            c->track[k].lane[l].self.view.contexts = c->x->program.contexts;
 }
 
 void rd_core_copy_work(struct rd_core *c, const struct rd_core *like)

@@ -31,7 +31,9 @@ struct rd_core {
  * exec's list. Its ops have no functions yet. MEMORY; AGAIN: the series has no number for it. */
 rondo_status rd_core_new(struct rd_exec *x, struct rd_plan *plan, enum rd_core_kind kind,
                          struct rd_core **core);
-/* Functions and arguments as those of another core of the same exec. */
+/* The tasks' contexts are the program's; under the exec's lock. */
+void rd_core_set_contexts(struct rd_core *c);
+/* Functions and arguments as those of another core of the same exec; under its lock. */
 void rd_core_copy_work(struct rd_core *c, const struct rd_core *like);
 void rd_core_copy_variants(struct rd_core *c);
 /* Nothing runs it any more. Takes it out of its exec's list and its series. */

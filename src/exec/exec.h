@@ -19,7 +19,7 @@
 
 #include <rondo/exec.h>
 
-enum { RD_GATES_MAX = 64, RD_WINDOW_MAX = 1024, RD_TRACKS_MAX = 64, RD_GROUP_MOST = 16 };
+enum { RD_GATES_MAX = 64, RD_WINDOW_MAX = 1024, RD_TRACKS_MAX = 64 };
 
 /* A parameter of the subgraph, as replays see it. */
 struct rd_exec_param {
@@ -37,6 +37,7 @@ struct rd_exec_slot {
     struct rd_buffer **buffers; /* referenced */
 };
 
+enum { RD_NO_TASK = 128 };
 enum { RD_GIVEN_INITIALLY = 1, RD_GIVEN_SET = 2 };
 
 /* The values that replays see which give none: never changed, replaced as a whole. */
@@ -83,14 +84,14 @@ struct rd_exec {
     struct rd_worker *helper;
     uint32_t helpers_started;
     int32_t priority;
-    int compiled; /* could be compiled */
-    int plain;    /* no parameters, every slot fixed: frames hold nothing of their own */
-    int indexed;  /* its replays have an index */
-    int stops;    /* has nodes that may stop */
-    int timed;    /* every replay is, at present */
-    int timed_always;
-    int serial_boundaries; /* every boundary is serial, whatever the order */
-    char why[160];         /* mode and reason */
+    int compiled;      /* could be compiled */
+    rd_atomic32 plain; /* no parameters, every slot fixed: frames hold nothing of their own */
+    int indexed;       /* its replays have an index */
+    int stops;         /* has nodes that may stop */
+    rd_atomic32 timed; /* every replay is, at present */
+    uint32_t plain_later, timed_later; /* once the nodes were placed by a profile */
+    int serial_boundaries;             /* every boundary is serial, whatever the order */
+    char why[160];                     /* mode and reason */
     struct rd_exec_slot *slot;
     struct rd_exec_param *param;
     uint32_t slots, params, bound_slots, ring_slots, temporary_slots;
@@ -118,10 +119,14 @@ struct rd_exec {
     rd_atomic(struct rd_sticky *) sticky;
     struct rd_stats stats;
     struct rd_exec_check check;
-    uint32_t profile;    /* replays to be timed before the nodes are placed anew; 0 then */
-    int unsettled;       /* `tuner` or `profile` is set */
-    int in_group;        /* other execs share the series */
-    char placed[96];     /* how, for rondo_exec_describe */
+    rd_atomic32 profile;     /* replays to be timed before the nodes are placed anew; 0 then */
+    rd_atomic64 profile_end; /* the ticket after them */
+    rd_atomic32 unsettled;   /* submits see to `tuner` or `profile` first */
+    uint32_t mode_set;       /* by rondo_exec_set_mode last; under `lock` */
+    uint64_t carried_sum;    /* over the edges between replays, to tell others by */
+    int in_group;            /* other execs share the series */
+    char placed[96];         /* how, for rondo_exec_describe */
+    uint8_t *flags;          /* by recorded node: RONDO_SPMD...; RD_NO_TASK: it is none */
     rondo_task_fn **off; /* by node: what it runs when it is enabled again; NULL: it is enabled */
     struct rd_retasked *retasked;      /* arguments of tasks that were changed */
     rondo_instantiate_options options; /* as given, but `cpus` NULL */
@@ -132,6 +137,10 @@ struct rd_exec {
     uint64_t drain;                    /* the cleaner's: the ticket after its last one */
     int draining;
 };
+
+/* What a change to an exec returns that was replaced by a newer version meanwhile, and what it is
+ * to be tried on again: no status that leaves the library. */
+enum { RD_LOOK_AGAIN = -3 };
 
 /* ---- instantiate.c, lower.c, destroy.c */
 /* `series`: to be one of; NULL: a series of its own. */
@@ -150,8 +159,9 @@ struct rd_sticky *rd_sticky_new(struct rd_exec *x);
 void rd_sticky_free(struct rd_garbage *garbage);
 /* A core of lanes, which can interpret. */
 struct rd_core *rd_exec_lanes(struct rd_exec *x); /* under the lock */
-/* Replays from now on are interpreted, or run on x->chosen. */
-rondo_status rd_exec_choose(struct rd_exec *x, int interpreted);
+/* control.c: replays from now on are interpreted, or run on x->chosen, as the mode says that was
+ * set last, else the one that it was instantiated with. MEMORY: for the interpreter. */
+rondo_status rd_exec_choose(struct rd_exec *x);
 /* Element (0,0,0) of a temporary's instance. */
 static inline void *rd_slot_base(char *instance, int64_t origin)
 {
@@ -169,6 +179,8 @@ rondo_status rd_exec_make_core(struct rd_exec *x, enum rd_core_kind kind, int in
 /* profile.c: places the nodes by the costs measured so far, and goes on compiled. What fails leaves
  * the exec as it was placed. Outside of read sections; any thread. */
 void rd_exec_place_anew(struct rd_exec *x);
+/* update.c */
+uint64_t rd_exec_sum_carried(const struct rd_graph *g);
 /* group.c */
 rondo_status rd_exec_new_group(struct rd_subgraph *const *subgraphs, uint32_t count,
                                const rondo_instantiate_options *options, struct rd_exec **execs);
@@ -223,7 +235,7 @@ struct rd_submitted {
     rondo_event event;
     struct rd_source *source;
     struct rd_lane *lane; /* its seat is taken for the caller, who drives it and gives it back */
-    uint64_t first;       /* ticket */
+    uint64_t first, end;  /* tickets; with those of other calls between them, of one in parts */
     int timed;            /* the replays' begin and end are noted */
 };
 rondo_status rd_exec_submit(rondo_exec handle, const rondo_replay_args *args, int drive,

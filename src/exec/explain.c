@@ -25,7 +25,7 @@ static void explain_source(const struct rd_source *s, char *text, size_t bytes)
 {
     struct rd_exec *x;
     rd_rcu_read_lock();
-    x = rd_id_find(rd_load_relaxed(&s->exec), RD_ID_EXEC);
+    x = rd_exec_of_source(s);
     if (x)
         snprintf(text, bytes, "replays of exec '%s'", x->program.exec_name);
     else

@@ -205,8 +205,11 @@ rondo_status rd_exec_make_core(struct rd_exec *x, enum rd_core_kind kind, int in
     rondo_status status = rd_exec_compile(x, kind, interpret_only, &plan);
     if (!status)
         status = rd_core_new(x, plan, kind, core);
-    if (!status)
+    if (!status) {
+        pthread_mutex_lock(&x->lock); /* of all cores' ops: see each_op in retask.c */
         rd_core_copy_work(*core, x->chosen);
+        pthread_mutex_unlock(&x->lock);
+    }
     return status;
 }
 
@@ -256,11 +259,12 @@ static struct rd_exec *make_exec(struct rd_subgraph *g, const rondo_instantiate_
     x->window = o->window ? o->window : DEFAULT_WINDOW;
     x->tracks = o->order != RONDO_CONCURRENT ? 1 : o->tracks ? o->tracks : DEFAULT_TRACKS;
     x->priority = o->priority;
-    x->timed = (o->flags & RONDO_TIMED) != 0;
+    x->timed_later = (o->flags & RONDO_TIMED) != 0;
     x->handover_ns = RD_HANDOVER_NS;
     x->unknown_cost_ns = RD_UNKNOWN_COST_NS;
     x->nodes = (uint32_t)g->nodes.count;
-    x->profile = o->profile;
+    rd_store_relaxed(&x->profile, o->profile); /* published with the exec's id, as all below */
+    rd_store_relaxed(&x->profile_end, o->profile);
     x->options = *o;
     x->options.cpus = NULL;
     x->stats.alloc = &x->rt->alloc;
@@ -346,8 +350,9 @@ static void note_needs(struct rd_exec *x, const struct rd_subgraph *e)
         for (uint32_t k = 0; k < extra->when_count; k++)
             x->indexed |= e->whens.item[extra->when + k].every > 1;
     }
-    x->plain = !x->params && !x->bound_slots && !x->indexed && !x->stops && !x->timed &&
-               (!x->temporary_slots || x->temporary) && !x->program.pend_count;
+    x->plain_later = !x->params && !x->bound_slots && !x->indexed && !x->stops && !x->timed_later &&
+                     (!x->temporary_slots || x->temporary) && !x->program.pend_count &&
+                     !rd_exec_is_checked(&x->check);
 }
 
 /* What its replays begin on. */
@@ -355,22 +360,21 @@ static rondo_status choose_first(struct rd_exec *x)
 {
     rondo_status status = RONDO_OK;
     struct rd_core *flow = NULL;
-    rd_store_relaxed(&x->core, x->chosen); /* published with the exec's id */
-    if (x->schedule == RONDO_DATAFLOW && !x->profile && x->mode != RONDO_INTERPRETED) {
+    const int profile = rd_load_relaxed(&x->profile) != 0;
+    rd_store_relaxed(&x->core, x->chosen); /* published with the exec's id, as all below */
+    if (x->schedule == RONDO_DATAFLOW && !profile && x->mode != RONDO_INTERPRETED) {
         status = rd_exec_make_core(x, RD_CORE_FLOW, 1, &flow);
         if (status)
             return status;
         x->chosen = flow;
     }
-    x->timed_always = x->timed;
-    if (x->profile)
-        x->timed = 1;
-    status = rd_exec_choose(x, x->mode == RONDO_INTERPRETED || x->profile);
+    rd_store_relaxed(&x->timed, x->timed_later || profile);
+    rd_store_relaxed(&x->plain, x->plain_later && !profile);
+    status = rd_exec_choose(x);
     if (!status)
         status = rd_tuner_start(x);
-    x->unsettled = x->tuner || x->profile;
-    x->plain &= !x->timed && !rd_exec_is_checked(&x->check);
-    if (!x->unsettled)
+    rd_store_relaxed(&x->unsettled, x->tuner || profile);
+    if (!x->tuner && !profile)
         rd_recipe_free(x);
     return status;
 }
@@ -383,6 +387,7 @@ static rondo_status build(struct rd_exec *x, struct rd_subgraph *g, struct rd_su
     if (status)
         return status;
     x->serial_boundaries = x->order != RONDO_PIPELINED || x->recipe.graph.serial_boundaries;
+    x->carried_sum = rd_exec_sum_carried(&x->recipe.graph);
     status = rd_exec_lower(x, e);
     x->program.stats = &x->stats;
     x->stats.nodes = x->program.nodes;
@@ -457,9 +462,7 @@ rondo_status rd_exec_publish(struct rd_exec *x)
     if (!x->id)
         return rd_error(RONDO_ERR_MEMORY, "exec '%s': no memory for its handle",
                         x->program.exec_name);
-    for (uint32_t i = 0; i < s->tracks; i++)
-        rd_store_relaxed(&s->source[i]->exec, x->id); /* read by who has an event */
-    rd_store_relaxed(&s->all->exec, x->id);
+    rd_series_join(s, x->id);
     for (struct rd_core *c = x->cores; c; c = c->next)
         rd_core_attach(c);
     return RONDO_OK;

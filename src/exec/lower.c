@@ -107,6 +107,18 @@ static int copy_groups(struct rd_exec *x, const struct rd_subgraph *g)
     return x->groups != NULL;
 }
 
+static int note_flags(struct rd_exec *x, const struct rd_subgraph *g)
+{
+    x->flags = rd_zalloc_array(&x->rt->alloc, x->nodes, sizeof *x->flags);
+    for (uint32_t v = 0; x->flags && v < x->nodes; v++) {
+        if (g->nodes.item[v].extra)
+            x->flags[v] = rd_node_extra(g, v)->flags;
+        if (g->nodes.item[v].kind != RD_NODE_TASK)
+            x->flags[v] |= RD_NO_TASK;
+    }
+    return x->flags != NULL;
+}
+
 /* ---- slots and parameters */
 
 static int copy_slot(struct rd_exec *x, const struct rd_slot *from, uint32_t s)
@@ -292,8 +304,8 @@ static void free_temporaries(struct rd_exec *x)
 
 rondo_status rd_exec_lower(struct rd_exec *x, struct rd_subgraph *e)
 {
-    if (copy_program(x, e) && copy_holders(x, e) && copy_groups(x, e) && copy_slots(x, e) &&
-        copy_params(x, e) && rd_exec_parts_make(&x->rt->alloc, e, &x->parts) &&
+    if (copy_program(x, e) && copy_holders(x, e) && copy_groups(x, e) && note_flags(x, e) &&
+        copy_slots(x, e) && copy_params(x, e) && rd_exec_parts_make(&x->rt->alloc, e, &x->parts) &&
         (!x->temporary_slots || x->order != RONDO_SERIAL || make_temporaries(x)))
         return rd_exec_lower_traits(x, e);
     return rd_error(RONDO_ERR_MEMORY, "exec '%s': no memory for %zu nodes", e->name,
@@ -326,6 +338,7 @@ void rd_exec_unlower(struct rd_exec *x)
         rd_holder_unref(a, x->holder[i]);
     rd_free_array(a, x->holder, x->holder_count, sizeof *x->holder);
     rd_exec_free_retasked(x);
+    rd_free_array(a, x->flags, x->nodes, sizeof *x->flags);
     rd_free_array(a, p->node, nodes + 1, sizeof *p->node);
     rd_free_array(a, p->name, nodes, sizeof *p->name);
     rd_free_array(a, p->places, p->place_count, sizeof *p->places);

@@ -15,8 +15,9 @@ struct rd_exec_part {
 struct rd_exec_parts {
     struct rd_exec_part *item;
     size_t count;
-    uint32_t
-        older[4]; /* serials of recordings that were replaced: their parts have the same indices */
+    /* Serials of recordings that were replaced, whose parts have the same indices: the first one,
+     * then the latest. */
+    uint32_t older[8];
 };
 
 int rd_exec_parts_make(struct rd_allocator *a, const struct rd_subgraph *g,

@@ -22,13 +22,12 @@ rondo_status rd_exec_halt(struct rd_exec *x)
     struct rd_series *s = x->series;
     uint64_t count;
     int clean;
-    rondo_status status;
     pthread_mutex_lock(&x->placing);
-    status = rd_series_freeze(s, &count);
-    if (status) {
+    if (rd_load_relaxed(&x->replaced)) { /* written under the lock */
         pthread_mutex_unlock(&x->placing);
-        return status;
+        return RD_LOOK_AGAIN;
     }
+    count = rd_series_freeze(s);
     if (!rd_source_reached(s->all, rd_source_id(s->all), count))
         rd_wait(s->all, rd_source_id(s->all), count, -1, NULL, &clean);
     return RONDO_OK;
@@ -171,6 +170,7 @@ static rondo_status check_task(const struct rd_exec *x, uint32_t node, const ron
 {
     const rondo_task_node *n = &x->program.node[node];
     uint32_t accesses = n[1].place - n[0].place;
+    uint32_t given = d->flags & ~(uint32_t)RONDO_NO_ACCESS;
     if (!d->fn)
         return rd_error(RONDO_ERR_INVALID, "exec '%s': update_task: node %u '%s': fn is NULL",
                         x->program.exec_name, node, rd_program_name(&x->program, node));
@@ -183,6 +183,11 @@ static rondo_status check_task(const struct rd_exec *x, uint32_t node, const ron
         return rd_error(RONDO_ERR_INVALID,
                         "exec '%s': update_task: node %u '%s': arg is given but arg_bytes is 0",
                         x->program.exec_name, node, rd_program_name(&x->program, node));
+    if (x->flags[node] & RD_NO_TASK)
+        return rd_error(RONDO_ERR_INVALID, "exec '%s': update_task: node %u '%s' is no task",
+                        x->program.exec_name, node, rd_program_name(&x->program, node));
+    if (given && given != x->flags[node])
+        return refuse(x, node, "flags", given, x->flags[node]);
     if (d->access_count && d->access_count != accesses)
         return refuse(x, node, "access_count", d->access_count, accesses);
     for (uint32_t i = 0; i < d->access_count; i++)
@@ -201,12 +206,10 @@ static rondo_status check_task(const struct rd_exec *x, uint32_t node, const ron
 
 static void set_contexts(struct rd_exec *x, void **contexts)
 {
-    x->program.contexts = contexts;
     pthread_mutex_lock(&x->lock);
+    x->program.contexts = contexts;
     for (struct rd_core *c = x->cores; c; c = c->next)
-        for (uint32_t k = 0; k < c->tracks; k++)
-            for (uint32_t l = 0; l < c->track[k].lanes; l++)
-                c->track[k].lane[l].self.view.contexts = contexts;
+        rd_core_set_contexts(c);
     pthread_mutex_unlock(&x->lock);
 }
 
@@ -217,7 +220,7 @@ static rondo_status add_context(struct rd_exec *x, const rondo_task_desc *d, uin
     struct rd_allocator *a = &x->rt->alloc;
     struct rd_holder *h = rd_zalloc(a, sizeof *h, 16);
     struct rd_holder **holders = rd_alloc_array(a, x->holder_count + 1, sizeof *holders);
-    void **contexts = rd_alloc_array(a, p->context_count + 1, sizeof *contexts);
+    void **contexts = rd_alloc_array(a, p->context_count + 1, sizeof *contexts), **old;
     if (!h || !holders || !contexts) {
         rd_free(a, h, sizeof *h);
         rd_free_array(a, holders, x->holder_count + 1, sizeof *holders);
@@ -233,20 +236,18 @@ static rondo_status add_context(struct rd_exec *x, const rondo_task_desc *d, uin
     holders[x->holder_count] = h;
     contexts[p->context_count] = d->context;
     rd_free_array(a, x->holder, x->holder_count, sizeof *holders);
-    rd_free_array(a, p->contexts, p->context_count, sizeof *contexts);
     x->holder = holders;
     x->holder_count++;
-    *index = (uint32_t)p->context_count++;
+    old = p->contexts;
     set_contexts(x, contexts);
+    rd_free_array(a, old, p->context_count, sizeof *contexts);
+    *index = (uint32_t)p->context_count++;
     return RONDO_OK;
 }
 
 static rondo_status check_bytes(const struct rd_exec *x, uint32_t node, const struct change *c,
                                 const struct rd_node_work *w)
 {
-    if (!w->fn)
-        return rd_error(RONDO_ERR_INVALID, "exec '%s': update_task: node %u '%s' is no task",
-                        x->program.exec_name, node, rd_program_name(&x->program, node));
     if (w->patch_count && w->arg_bytes != c->arg_bytes)
         return refuse(x, node, "arg_bytes of a task with patches", c->arg_bytes, w->arg_bytes);
     return RONDO_OK;

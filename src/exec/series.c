@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "src/exec/exec.h"
 
+#include "src/base/id.h"
+
 static uint32_t power_over(uint32_t least)
 {
     uint32_t n = 4;
@@ -36,6 +38,7 @@ static void free_series(struct rd_series *s)
     rd_batch_free(s);
     rd_failures_end(&s->failures, a);
     pthread_mutex_destroy(&s->stops_lock);
+    pthread_mutex_destroy(&s->change);
     pthread_mutex_destroy(&s->lock);
     rd_free(a, s, sizeof *s);
 }
@@ -64,6 +67,7 @@ rondo_status rd_series_new(struct rd_runtime *rt, uint32_t window, uint32_t trac
     s->window = window;
     s->tracks = tracks;
     pthread_mutex_init(&s->lock, NULL);
+    pthread_mutex_init(&s->change, NULL);
     pthread_mutex_init(&s->batch.lock, NULL);
     pthread_mutex_init(&s->stops_lock, NULL);
     rd_store_relaxed(&s->refs, 1);         /* published with the exec's id */
@@ -124,6 +128,20 @@ void rd_series_remove(struct rd_series *s, struct rd_core *core)
         if (rd_cas_relaxed(&s->word, &word, word | none))
             break;
     pthread_mutex_unlock(&s->lock);
+}
+
+int rd_series_will_have_room(struct rd_series *s)
+{
+    int will = 0;
+    pthread_mutex_lock(&s->lock);
+    for (uint32_t i = 0; i < RD_CORES_MAX && !will; i++) {
+        const struct rd_core *c = s->core[i];
+        will = !c || (rd_load_acquire(&c->x->closed) &&
+                      c->number != RD_WORD_CORE(rd_load_relaxed(&s->word)) &&
+                      rd_load_acquire(&s->all->done) >= c->last);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return will;
 }
 
 /* Under the lock: the core's next replay is the series' ticket `at`. */
@@ -191,16 +209,12 @@ unlock:
     return status;
 }
 
-rondo_status rd_series_freeze(struct rd_series *s, uint64_t *count)
+uint64_t rd_series_freeze(struct rd_series *s)
 {
     uint64_t word, none = (uint64_t)RD_CORES_MAX << (RD_REPLAY_BITS + RD_EPOCH_BITS);
-    rondo_status status = RONDO_OK;
+    pthread_mutex_lock(&s->change);
     pthread_mutex_lock(&s->lock);
     word = rd_load_acquire(&s->word);
-    if (rd_load_relaxed(&s->frozen)) {
-        status = rd_error(RONDO_ERR_AGAIN, "exec: another thread is changing it");
-        goto unlock;
-    }
     /* Before the word: who sees no core in it sees why. */
     rd_store_release(&s->frozen, RD_WORD_CORE(word) + 1);
     do {
@@ -208,11 +222,9 @@ rondo_status rd_series_freeze(struct rd_series *s, uint64_t *count)
             RD_WORD_CORE(word) < RD_CORES_MAX ? s->core[RD_WORD_CORE(word)] : NULL;
         if (from)
             suspend(from, RD_WORD_TICKET(word));
-        *count = RD_WORD_TICKET(word);
     } while (!rd_cas_acq_rel(&s->word, &word, word | none)); /* as in rd_series_switch */
-unlock:
     pthread_mutex_unlock(&s->lock);
-    return status;
+    return RD_WORD_TICKET(word);
 }
 
 void rd_series_thaw(struct rd_series *s)
@@ -220,4 +232,47 @@ void rd_series_thaw(struct rd_series *s)
     pthread_mutex_lock(&s->lock);
     rd_store_release(&s->frozen, 0);
     pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->change);
+}
+
+/* ---- members */
+
+static void name_exec(struct rd_series *s, uint64_t exec)
+{
+    for (uint32_t i = 0; i < s->tracks; i++)
+        rd_store_release(&s->source[i]->exec, exec); /* pairs with rd_exec_of_source */
+    rd_store_release(&s->all->exec, exec);
+}
+
+void rd_series_join(struct rd_series *s, uint64_t exec)
+{
+    pthread_mutex_lock(&s->lock);
+    s->member[s->members++] = exec;
+    if (s->members == 1)
+        name_exec(s, exec);
+    pthread_mutex_unlock(&s->lock);
+}
+
+void rd_series_leave(struct rd_series *s, uint64_t exec)
+{
+    pthread_mutex_lock(&s->lock);
+    for (uint32_t i = 0; i < s->members; i++)
+        if (s->member[i] == exec) {
+            s->member[i] = s->member[--s->members];
+            break;
+        }
+    if (s->members && rd_load_relaxed(&s->all->exec) == exec) /* written under the lock */
+        name_exec(s, s->member[0]);
+    pthread_mutex_unlock(&s->lock);
+}
+
+struct rd_exec *rd_exec_of_source(const struct rd_source *source)
+{
+    /* An exec that is found no more was left before: then the source names another one by now. */
+    for (;;) {
+        uint64_t id = rd_load_acquire(&source->exec);
+        struct rd_exec *x = rd_id_find(id, RD_ID_EXEC);
+        if (x || rd_load_acquire(&source->exec) == id)
+            return x;
+    }
 }

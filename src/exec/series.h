@@ -19,6 +19,7 @@
 struct rd_core;
 struct rd_exec;
 
+enum { RD_GROUP_MOST = 16 };
 enum { RD_CORE_BITS = 6, RD_EPOCH_BITS = 64 - RD_CORE_BITS - RD_REPLAY_BITS };
 enum { RD_CORES_MAX = (1 << RD_CORE_BITS) - 1, RD_EPOCH_MAX = (1 << RD_EPOCH_BITS) - 2 };
 #define RD_WORD_TICKET(word) ((word)&RD_REPLAY_MASK)
@@ -43,7 +44,11 @@ struct rd_series {
     uint64_t calls;             /* of those; under stops_lock */
     /* The ticket after the last call of several replays, and up to where ring_word counts. */
     uint64_t many_end, counted_end;
-    pthread_mutex_t lock; /* changes of core, and the table of cores */
+    pthread_mutex_t lock; /* changes of core, and the table of cores; members */
+    /* Handles of the execs of it that are not destroyed; the sources name one of them. */
+    uint64_t member[RD_GROUP_MOST];
+    uint32_t members;
+    pthread_mutex_t change; /* held by who changes what an exec of it runs, while it is frozen */
     /* While an exec changes what its ops run, the word names no core, and this is the one that ran
      * last, for callers that wait for its replays. */
     rd_atomic32 frozen; /* its number + 1; 0: not frozen */
@@ -61,13 +66,21 @@ void rd_series_unref(struct rd_series *s);
 /* Room in the table. INVALID when it is full: `name` is the exec's. */
 rondo_status rd_series_add(struct rd_series *s, struct rd_core *core, const char *name);
 void rd_series_remove(struct rd_series *s, struct rd_core *core);
+/* Whether the table is full, but not for long: the cleaner is about to end a core of it. */
+int rd_series_will_have_room(struct rd_series *s);
 /* Makes tickets from now on those of `core`. AGAIN: *source has to reach *count first. */
 rondo_status rd_series_switch(struct rd_series *s, struct rd_core *core, struct rd_source **source,
                               uint64_t *count);
-/* Gives out no tickets from now on: submitters wait, or are told to try again. AGAIN: it is frozen
- * already. *count: what `all` has to reach until nothing is in flight. */
-rondo_status rd_series_freeze(struct rd_series *s, uint64_t *count);
+/* Gives out no tickets until rd_series_thaw: submitters wait, or are told to try again. Returns
+ * what `all` has to reach until nothing is in flight. Waits for another thread to thaw it. */
+uint64_t rd_series_freeze(struct rd_series *s);
 void rd_series_thaw(struct rd_series *s);
+/* The exec has its handle. */
+void rd_series_join(struct rd_series *s, uint64_t exec);
+/* It is about to be destroyed: the sources name another one, if there is one. */
+void rd_series_leave(struct rd_series *s, uint64_t exec);
+/* An exec that the source's events are of; NULL: there is none any more. Inside a read section. */
+struct rd_exec *rd_exec_of_source(const struct rd_source *source);
 /* Whether a source counts replays of the series. */
 static inline int rd_series_has(const struct rd_series *s, const struct rd_source *source)
 {

@@ -10,11 +10,12 @@
 #include "src/machine/worker.h"
 
 #include <limits.h>
+#include <string.h>
 
 static const rondo_replay_args none;
 
 /* What has to be done first, outside of the read section: no status that leaves this directory. */
-enum { PLACE_ANEW = -1, IN_PARTS = -2, LOOK_AGAIN = -3 };
+enum { PLACE_ANEW = -1, IN_PARTS = -2, LOOK_AGAIN = RD_LOOK_AGAIN };
 enum { PART_VALUES = 64 }; /* of a call that may be submitted in parts */
 
 /* What to wait for when there is no room. */
@@ -197,6 +198,7 @@ static rondo_status submit_one(struct rd_exec *x, struct rd_request *call, int d
     out->event = (rondo_event){ rd_source_id(t->source),
                                 (t->tracks == 1 ? ticket : ticket / t->tracks) + 1 };
     out->first = ticket;
+    out->end = ticket + 1;
     if (RD_UNLIKELY(x->tuner != NULL))
         rd_tuner_submitted(x, call->core, ticket);
     /* A caller that drives the only lane itself wakes nobody: it looks for work left when it gives
@@ -220,6 +222,7 @@ static rondo_status submit_many(struct rd_exec *x, const rondo_replay_args *args
     out->source = all;
     out->event = (rondo_event){ rd_source_id(all), call->first + args->count };
     out->first = call->first;
+    out->end = call->first + args->count;
     if (x->tuner)
         rd_tuner_submitted(x, call->core, call->first);
     return RONDO_OK;
@@ -227,16 +230,15 @@ static rondo_status submit_many(struct rd_exec *x, const rondo_replay_args *args
 
 /* An exec whose core is not settled. room->count: replays of the first part. */
 static RD_NOINLINE rondo_status settle(struct rd_exec *x, const rondo_replay_args *args,
-                                       struct room *room)
+                                       int may_split, struct room *room)
 {
     uint64_t count = args->count ? args->count : 1, part;
-    const int may_split =
-        !(args->flags & RONDO_NO_WAIT) && !rd_task_depth && args->value_count <= PART_VALUES;
-    if (x->profile) {
+    if (rd_load_relaxed(&x->profile)) {
+        uint64_t end = rd_load_relaxed(&x->profile_end);
         uint64_t ticket = RD_WORD_TICKET(rd_load_acquire(&x->series->word));
-        if (ticket < x->profile) {
-            if (ticket + count > x->profile && count > 1 && may_split && !x->stops) {
-                room->count = x->profile - ticket;
+        if (ticket < end) {
+            if (ticket + count > end && may_split && !x->stops) {
+                room->count = end - ticket;
                 return IN_PARTS;
             }
             return RONDO_OK;
@@ -249,6 +251,8 @@ static RD_NOINLINE rondo_status settle(struct rd_exec *x, const rondo_replay_arg
         }
         return PLACE_ANEW;
     }
+    if (!x->tuner)
+        return RONDO_OK;
     rd_tuner_step(x, count);
     part = may_split ? rd_tuner_part(x, count) : 0;
     if (part) {
@@ -259,15 +263,16 @@ static RD_NOINLINE rondo_status settle(struct rd_exec *x, const rondo_replay_arg
 }
 
 static inline rondo_status attempt(struct rd_exec *x, const rondo_replay_args *args, int drive,
-                                   struct rd_submitted *out, struct room *room)
+                                   int may_split, struct rd_submitted *out, struct room *room)
 {
     struct rd_request call;
     rondo_status status;
-    call.plain = x->plain && args == &none && !rd_load_relaxed(&x->rt->tracing);
+    call.plain = rd_load_relaxed(&x->plain) && args == &none && !rd_load_relaxed(&x->rt->tracing);
     call.binding_count = 0;
     if (!call.plain && (status = rd_request_check(x, args, &call)) != RONDO_OK)
         return status;
-    if (RD_UNLIKELY(x->unsettled) && (status = settle(x, args, room)) != RONDO_OK) {
+    if (RD_UNLIKELY(rd_load_relaxed(&x->unsettled)) &&
+        (status = settle(x, args, may_split, room)) != RONDO_OK) {
         rd_request_end(x, &call);
         return status;
     }
@@ -290,51 +295,18 @@ static rondo_status no_room(const struct rd_exec *x, const struct room *room)
                     x->program.exec_name, x->window, (unsigned long long)room->count - 1);
 }
 
-static void advance_values(rondo_value *to, const rondo_value *from, uint32_t count, uint64_t by)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        to[i] = from[i];
-        to[i].value = (const char *)from[i].value + by * from[i].stride_bytes;
-    }
-}
-
-/* One call as several: its first replays, and the rest by another look at what to do. */
-static RD_NOINLINE rondo_status submit_parts(rondo_exec handle, const rondo_replay_args *args,
-                                             int64_t deadline, uint64_t part,
-                                             struct rd_submitted *out)
-{
-    rondo_replay_args first = *args, rest = *args;
-    rondo_value values[PART_VALUES];
-    struct rd_submitted begun;
-    rondo_status status;
-    first.count = part;
-    first.done = NULL;
-    status = rd_exec_submit(handle, &first, 0, deadline, &begun);
-    if (status)
-        return status;
-    advance_values(values, args->values, args->value_count, part);
-    rest.values = values;
-    rest.count -= part;
-    rest.after_count = 0;
-    rest.not_before_ns = 0;
-    status = rd_exec_submit(handle, &rest, 0, deadline, out);
-    out->first = begun.first;
-    return status;
-}
-
-rondo_status rd_exec_submit(rondo_exec handle, const rondo_replay_args *args, int drive,
-                            int64_t deadline, struct rd_submitted *out)
+/* `part`: NULL, or how many replays to submit first if the status is IN_PARTS. */
+static rondo_status submit(rondo_exec handle, const rondo_replay_args *args, int drive,
+                           int64_t deadline, uint64_t *part, struct rd_submitted *out)
 {
     out->lane = NULL;
-    if (!args)
-        args = &none;
     for (;;) {
         struct room room = { NULL, 0, 0 };
         rondo_status status;
         struct rd_exec *x;
         rd_rcu_read_lock();
         x = rd_id_find(handle.id, RD_ID_EXEC);
-        status = RD_LIKELY(x != NULL) ? attempt(x, args, drive, out, &room)
+        status = RD_LIKELY(x != NULL) ? attempt(x, args, drive, part != NULL, out, &room)
                                       : rd_id_error(handle.id, RD_ID_EXEC);
         if (status == RONDO_ERR_AGAIN && (args->flags & RONDO_NO_WAIT || rd_task_depth)) {
             no_room(x, &room);
@@ -344,8 +316,10 @@ rondo_status rd_exec_submit(rondo_exec handle, const rondo_replay_args *args, in
             rd_exec_ref(x);
         rd_rcu_read_unlock();
         if (RD_UNLIKELY(status < 0)) {
-            if (status == IN_PARTS)
-                return submit_parts(handle, args, deadline, room.count, out);
+            if (status == IN_PARTS) {
+                *part = room.count;
+                return status;
+            }
             if (status == PLACE_ANEW) {
                 rd_exec_place_anew(x);
                 rd_exec_unref(x);
@@ -359,4 +333,49 @@ rondo_status rd_exec_submit(rondo_exec handle, const rondo_replay_args *args, in
         if (rd_wait(room.source, room.id, room.count, deadline, NULL, NULL))
             return rd_error(RONDO_ERR_AGAIN, "replay: no room in the exec's window in time");
     }
+}
+
+/* One call as several: its first replays, and the rest by another look at what to do. */
+static RD_NOINLINE rondo_status submit_parts(rondo_exec handle, const rondo_replay_args *args,
+                                             uint64_t part, struct rd_submitted *out)
+{
+    rondo_replay_args first, rest = *args;
+    rondo_value values[PART_VALUES];
+    uint64_t begin = UINT64_MAX;
+    rondo_status status;
+    memcpy(values, args->values, args->value_count * sizeof *values);
+    rest.values = values;
+    do {
+        first = rest;
+        first.count = part;
+        first.done = NULL;
+        status = submit(handle, &first, 0, -1, NULL, out);
+        if (status)
+            return status;
+        if (begin > out->first)
+            begin = out->first;
+        for (uint32_t i = 0; i < rest.value_count; i++)
+            values[i].value = (const char *)values[i].value + part * values[i].stride_bytes;
+        rest.count -= part;
+        rest.after_count = 0;
+        rest.not_before_ns = 0;
+        status = submit(handle, &rest, 0, -1, &part, out);
+    } while (status == IN_PARTS);
+    out->first = begin;
+    return status;
+}
+
+rondo_status rd_exec_submit(rondo_exec handle, const rondo_replay_args *args, int drive,
+                            int64_t deadline, struct rd_submitted *out)
+{
+    rondo_status status;
+    uint64_t part;
+    int may_split;
+    if (!args)
+        args = &none;
+    /* A call that ends early has submitted all or nothing. */
+    may_split = RD_UNLIKELY(args->count > 1) && deadline < 0 && !(args->flags & RONDO_NO_WAIT) &&
+                !rd_task_depth && args->value_count <= PART_VALUES;
+    status = submit(handle, args, drive, deadline, may_split ? &part : NULL, out);
+    return RD_LIKELY(status != IN_PARTS) ? status : submit_parts(handle, args, part, out);
 }

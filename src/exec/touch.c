@@ -12,8 +12,12 @@ struct toucher {
     struct rd_work work; /* first; on the agenda of the lane's worker, once */
     struct rd_exec *x;
     struct rd_lane *lane;
-    rd_atomic64 *left, *wake;
+    rd_atomic64 *left;
 };
+
+/* Who waits for lanes to be touched. Of all execs: the last one to touch wakes there when the
+ * waiter may be gone already. */
+static rd_atomic64 wake;
 
 static void touch_bytes(volatile char *from, size_t bytes, size_t page)
 {
@@ -55,11 +59,9 @@ static void touch_lane(const struct rd_exec *x, const struct rd_lane *l)
 
 static void end(struct toucher *t)
 {
-    rd_atomic64 *wake = t->wake;
-    /* Release: what was touched; pairs with wait_for_all. The last touch of the toucher is before.
-     */
+    /* Release: what was touched; pairs with wait_for_all. The last look at the toucher. */
     if (rd_sub_acq_rel(t->left, 1) == 1)
-        rd_park_wake(wake);
+        rd_park_wake(&wake);
 }
 
 static enum rd_advance advance(struct rd_work *work, struct rd_unmet *unmet)
@@ -80,23 +82,35 @@ static void explain(struct rd_work *work, const struct rd_unmet *u, char *text, 
         text[0] = 0;
 }
 
-static void wait_for_all(rd_atomic64 *left, rd_atomic64 *wake)
+static void wait_for_all(rd_atomic64 *left)
 {
     while (rd_load_acquire(left)) { /* pairs with end */
         uint32_t prepared = rd_park_prepare();
-        rd_park_register(wake);
+        rd_park_register(&wake);
         rd_fence(); /* partner: rd_sub_acq_rel's in end, before its look at `wake` */
         if (rd_load_acquire(left))
             rd_park_sleep(prepared, 1000000);
     }
 }
 
-/* The lanes of the core that replays run on. */
+/* The core that replays run on. The lanes of one that is dataflow are everybody's: a core of lanes
+ * says where nodes are at home then. */
+static struct rd_core *core_to_touch(struct rd_exec *x)
+{
+    struct rd_core *c = rd_load_acquire(&x->core);
+    if (c->kind != RD_CORE_FLOW)
+        return c;
+    pthread_mutex_lock(&x->lock);
+    c = rd_exec_lanes(x);
+    pthread_mutex_unlock(&x->lock);
+    return c;
+}
+
 static rondo_status touch_all(struct rd_exec *x, struct rd_core *c)
 {
     uint32_t lanes = c->track[0].lanes;
     struct toucher *t = rd_zalloc(&x->rt->alloc, lanes * sizeof *t, 16);
-    rd_atomic64 left = lanes, wake = 0;
+    rd_atomic64 left = lanes;
     if (!t)
         return rd_error(RONDO_ERR_MEMORY, "exec '%s': touch: no memory for %u lanes",
                         x->program.exec_name, lanes);
@@ -106,7 +120,6 @@ static rondo_status touch_all(struct rd_exec *x, struct rd_core *c)
         t[i].x = x;
         t[i].lane = l;
         t[i].left = &left;
-        t[i].wake = &wake;
         t[i].work.advance = advance;
         t[i].work.detached = detached;
         t[i].work.explain = explain;
@@ -117,7 +130,7 @@ static rondo_status touch_all(struct rd_exec *x, struct rd_core *c)
             rd_worker_push(w, &t[i].work);
         }
     }
-    wait_for_all(&left, &wake);
+    wait_for_all(&left);
     rd_free(&x->rt->alloc, t, lanes * sizeof *t);
     return RONDO_OK;
 }
@@ -128,15 +141,17 @@ rondo_status rd_exec_touch(struct rd_exec *x)
     rondo_status status;
     uint64_t count;
     pthread_mutex_lock(&x->placing);
-    status = rd_series_freeze(s, &count);
-    if (!status) {
-        if (rd_source_reached(s->all, rd_source_id(s->all), count))
-            status = touch_all(x, x->chosen);
-        else
-            status = rd_error(RONDO_ERR_AGAIN, "exec '%s': touch: replays are in flight",
-                              x->program.exec_name);
-        rd_series_thaw(s);
+    if (rd_load_relaxed(&x->replaced)) { /* written under the lock */
+        pthread_mutex_unlock(&x->placing);
+        return RD_LOOK_AGAIN;
     }
+    count = rd_series_freeze(s);
+    if (rd_source_reached(s->all, rd_source_id(s->all), count))
+        status = touch_all(x, core_to_touch(x));
+    else
+        status = rd_error(RONDO_ERR_AGAIN, "exec '%s': touch: replays are in flight",
+                          x->program.exec_name);
+    rd_series_thaw(s);
     pthread_mutex_unlock(&x->placing);
     return status;
 }

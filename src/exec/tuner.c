@@ -20,15 +20,18 @@
 
 enum { LANES, ONE_LANE, FLOW, INTERPRETED, CANDIDATES };
 enum { BEGIN_AFTER = 4, SAMPLES = 5, ROUNDS = 2, PERIOD = 256, WATCHED = 4, STARTS = 64 };
-enum { MANY = 16 };                   /* replays of a call that is not for trying */
-enum { MANY_PARTS = 1024, PART = 6 }; /* a call of so many tries with its first ones, in parts */
+enum { MANY = 16 }; /* replays of a call that is not for trying */
+/* A call of so many replays tries with its first ones, in parts: of so many while the other cores
+ * are not there, and in the trial. */
+enum { MANY_PARTS = 1024, PART_WAITING = 32, PART = 6 };
 enum { AGAIN_MOST = 1 << 20 };
 #define DRIFT 1.5
 #define FAR   1.6
 
 static const char *const names[] = { "lanes", "one lane", "dataflow", "interpreted" };
 
-enum stage { WAITING, BUILDING, TRYING, SETTLED };
+/* IDLE: until a profile has placed the nodes, or for ever if there is nothing to choose then. */
+enum stage { IDLE, WAITING, BUILDING, TRYING, SETTLED };
 
 struct candidate {
     struct rd_core *core; /* NULL: not there */
@@ -58,8 +61,11 @@ struct rd_tuner {
 
 /* ---- the cores, on the cleaner's thread */
 
+/* Whether one lane cannot run all nodes: the ranks of a team wait for each other. */
 static int is_bound(const struct rd_exec *x)
 {
+    if (x->team_of)
+        return 1;
     for (uint32_t v = 0; v < x->program.nodes; v++)
         if (x->recipe.bound[v] != RD_PROCESSOR_ANY)
             return 1;
@@ -267,7 +273,7 @@ uint64_t rd_tuner_part(struct rd_exec *x, uint64_t count)
     if (!t || count < MANY_PARTS || x->stops || pthread_mutex_trylock(&t->lock))
         return 0;
     if (!t->forced && t->stage != SETTLED)
-        part = PART;
+        part = t->stage == TRYING ? PART : PART_WAITING;
     pthread_mutex_unlock(&t->lock);
     return part;
 }
@@ -323,9 +329,12 @@ void rd_tuner_ended(struct rd_exec *x)
 rondo_status rd_tuner_start(struct rd_exec *x)
 {
     const struct rd_plan *plan = x->chosen->plan;
+    const int profile = rd_load_relaxed(&x->profile) != 0;
     struct rd_tuner *t;
     if (x->schedule != RONDO_SCHEDULE_AUTO || !x->compiled || x->mode != RONDO_AUTO ||
-        x->tracks > 1 || plan->lanes == 1 || x->in_group || x->profile)
+        x->tracks > 1 || x->in_group)
+        return RONDO_OK;
+    if (plan->lanes == 1 && !profile)
         return RONDO_OK;
     t = rd_zalloc(&x->rt->alloc, sizeof *t, 16);
     if (!t)
@@ -333,10 +342,23 @@ rondo_status rd_tuner_start(struct rd_exec *x)
                         x->program.exec_name);
     t->x = x;
     t->period = PERIOD;
+    t->stage = profile ? IDLE : WAITING;
     t->candidate[LANES].core = x->chosen;
     pthread_mutex_init(&t->lock, NULL);
     x->tuner = t;
     return RONDO_OK;
+}
+
+int rd_tuner_begin(struct rd_exec *x)
+{
+    struct rd_tuner *t = x->tuner;
+    if (!t || x->chosen->plan->lanes == 1)
+        return 0;
+    pthread_mutex_lock(&t->lock);
+    t->candidate[LANES].core = x->chosen;
+    t->stage = WAITING;
+    pthread_mutex_unlock(&t->lock);
+    return 1;
 }
 
 void rd_tuner_free(struct rd_exec *x)
@@ -356,7 +378,9 @@ void rd_tuner_describe(struct rd_exec *x, char *text, size_t bytes)
     if (!t)
         return;
     pthread_mutex_lock(&t->lock);
-    if (t->stage != SETTLED) {
+    if (t->stage == IDLE)
+        ;
+    else if (t->stage != SETTLED) {
         snprintf(text, bytes, "auto: not settled yet, %s now", names[t->now]);
     } else {
         at += (size_t)snprintf(text, bytes, "auto: %s, the least of", names[t->best]);

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+enum { LOOK_NS = 200000 }; /* how long to wait for the cleaner to end older versions */
+
 static rondo_status differs(const struct rd_exec *x, uint32_t node, const char *field,
                             unsigned long long now, unsigned long long was)
 {
@@ -71,10 +73,45 @@ static rondo_status check_edges(struct rd_exec *x, struct rd_exec *y)
                           "%llu",
                           x->program.exec_name, (unsigned long long)now->carried_edges,
                           (unsigned long long)was->carried_edges);
+    if (!status && x->carried_sum != y->carried_sum)
+        status = rd_error(RONDO_ERR_INVALID,
+                          "exec '%s': update: the %llu edges carried from replay to replay, or the "
+                          "phases in which nodes run, are others than before",
+                          x->program.exec_name, (unsigned long long)now->carried_edges);
     rd_free_array(a, was_node, was->bits, sizeof *was_node);
     rd_free_array(a, now_node, now->bits, sizeof *now_node);
     rd_free_array(a, mark, x->program.nodes, sizeof *mark);
     return status;
+}
+
+/* ---- edges between replays, which no plan keeps: a sum over all of them, in any order */
+
+static uint64_t mixed(uint64_t value)
+{
+    value = (value ^ value >> 31) * 0x9e3779b97f4a7c15u;
+    return (value ^ value >> 29) * 0xbf58476d1ce4e5b9u;
+}
+
+static uint64_t sum_of(const uint32_t *first, const struct rd_edge *pred, uint32_t nodes,
+                       uint32_t variant, int all)
+{
+    uint64_t sum = 0;
+    for (uint32_t v = 0; v < nodes; v++)
+        for (uint32_t i = first[v]; i < first[v + 1]; i++)
+            if (all || pred[i].distance)
+                sum += mixed(mixed((uint64_t)v << 32 | pred[i].from) +
+                             ((uint64_t)variant << 8 | pred[i].distance));
+    return sum;
+}
+
+uint64_t rd_exec_sum_carried(const struct rd_graph *g)
+{
+    uint64_t sum = sum_of(g->first, g->pred, g->nodes, 0, 0);
+    for (uint32_t i = 0; g->phases > 1 && i < g->variants; i++)
+        sum += sum_of(g->variant[i].first, g->variant[i].pred, g->nodes, i + 1, 1);
+    for (uint32_t i = 0; g->phases > 1 && i < g->phases; i++)
+        sum += mixed((uint64_t)i << 32 | g->variant_of_phase[i]);
+    return sum;
 }
 
 /* ---- nodes, slots, parameters */
@@ -85,6 +122,8 @@ static rondo_status check_nodes(const struct rd_exec *x, const struct rd_exec *y
     for (uint32_t v = 0; v < x->nodes; v++) {
         const rondo_task_node *a = &was->node[v], *b = &now->node[v];
         uint32_t count = a[1].place - a[0].place;
+        if (y->flags[v] != x->flags[v])
+            return differs(x, v, "its kind and flags", y->flags[v], x->flags[v]);
         if (b[1].place - b[0].place != count)
             return differs(x, v, "its number of accesses", b[1].place - b[0].place, count);
         if (b[1].param - b[0].param != a[1].param - a[0].param)
@@ -162,12 +201,54 @@ static void keep_values(const struct rd_exec *x, struct rd_exec *y)
     }
 }
 
+/* The last recordings that were replaced, and the very first. */
 static void keep_handles(const struct rd_exec *x, struct rd_exec *y)
 {
-    size_t n = sizeof y->parts.older / sizeof *y->parts.older;
-    y->parts.older[0] = x->serial;
-    for (size_t i = 1; i < n; i++)
-        y->parts.older[i] = x->parts.older[i - 1];
+    enum { OLDER = sizeof y->parts.older / sizeof *y->parts.older };
+    uint32_t *to = y->parts.older;
+    const uint32_t *from = x->parts.older;
+    memcpy(to, from, sizeof y->parts.older);
+    if (x->serial == y->serial)
+        return;
+    for (uint32_t i = 0; i < OLDER; i++)
+        if (from[i] == x->serial)
+            return;
+    if (!to[0]) {
+        to[0] = x->serial;
+        return;
+    }
+    memmove(to + 2, to + 1, (OLDER - 2) * sizeof *to);
+    to[1] = x->serial;
+}
+
+/* What the user set, as of now: from here on the handle names the new one. 0: it names neither. */
+static rondo_status take_over(struct rd_exec *x, struct rd_exec *y)
+{
+    rondo_status status = RONDO_OK;
+    pthread_mutex_lock(&x->lock);
+    keep_values(x, y);
+    if (x->mode_set != RONDO_AUTO)
+        status = rd_exec_set_mode(y, x->mode_set);
+    if (status)
+        goto unlock;
+    rd_store_relaxed(&y->profile_end, RD_WORD_TICKET(rd_load_relaxed(&x->series->word)) +
+                                          rd_load_relaxed(&y->profile));
+    for (struct rd_core *c = y->cores; c; c = c->next)
+        rd_core_attach(c);
+    y->id = x->id;
+    if (!rd_id_swap(x->id, RD_ID_EXEC, x, y)) { /* destroyed meanwhile */
+        rd_store_relaxed(&y->closed, 1);
+        rd_cleaner_retire(y->rt, &y->tenant); /* ends as an exec does that never ran */
+        status = rd_id_error(x->id, RD_ID_EXEC);
+        goto unlock;
+    }
+    /* Who still holds the old one looks its handle up again. */
+    rd_store_relaxed(&x->replaced, 1);
+    rd_store_release(&x->closed, 1); /* pairs with the acquire in submit.c's take */
+    rd_cleaner_retire(x->rt, &x->tenant);
+unlock:
+    pthread_mutex_unlock(&x->lock);
+    return status;
 }
 
 rondo_status rd_exec_update(struct rd_exec *x, struct rd_subgraph *g)
@@ -177,41 +258,25 @@ rondo_status rd_exec_update(struct rd_exec *x, struct rd_subgraph *g)
     if (g->rt != x->rt)
         return rd_error(RONDO_ERR_INVALID, "exec '%s': update: subgraph '%s' is of another runtime",
                         x->program.exec_name, g->name);
-    status = rd_exec_new_like(g, x, &y);
+    while ((status = rd_exec_new_like(g, x, &y)) == RONDO_ERR_AGAIN &&
+           rd_series_will_have_room(x->series)) {
+        rd_cleaner_poke(x->rt);
+        rd_park_sleep(rd_park_prepare(), LOOK_NS);
+    }
     if (status)
         return status;
-    pthread_mutex_lock(&x->placing);
-    status = check_same(x, y);
-    if (!status && rd_load_relaxed(&x->closed))
-        status = rd_error(RONDO_ERR_STALE, "exec '%s' was destroyed or updated meanwhile",
-                          x->program.exec_name);
-    if (!status && rd_load_relaxed(&x->interpreted) && !x->profile)
-        status = rd_exec_choose(y, 1);
-    if (status)
-        goto unlock;
-    pthread_mutex_lock(&x->lock);
-    keep_values(x, y);
-    pthread_mutex_unlock(&x->lock);
-    keep_handles(x, y);
     y->in_group = x->in_group;
-    y->id = x->id;
-    for (struct rd_core *c = y->cores; c; c = c->next)
-        rd_core_attach(c);
-    if (rd_id_swap(x->id, RD_ID_EXEC, x, y)) {
-        /* Who still holds the old one looks its handle up again. */
-        rd_store_relaxed(&x->replaced, 1);
-        rd_store_release(&x->closed, 1); /* pairs with the acquire in submit.c's take */
-        rd_cleaner_retire(x->rt, &x->tenant);
-        pthread_mutex_unlock(&x->placing);
-        return RONDO_OK;
+    pthread_mutex_lock(&x->placing);
+    if (rd_load_relaxed(&x->replaced)) /* written under the lock */
+        status = RD_LOOK_AGAIN;
+    else
+        status = check_same(x, y);
+    if (!status) {
+        keep_handles(x, y);
+        status = take_over(x, y);
     }
-    /* Destroyed meanwhile: the new one ends as an exec does that never ran. */
-    rd_store_relaxed(&y->closed, 1);
-    rd_cleaner_retire(y->rt, &y->tenant);
     pthread_mutex_unlock(&x->placing);
-    return rd_id_error(x->id, RD_ID_EXEC);
-unlock:
-    pthread_mutex_unlock(&x->placing);
-    rd_exec_unref(y);
+    if (status && !y->id)
+        rd_exec_unref(y);
     return status;
 }

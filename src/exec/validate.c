@@ -228,7 +228,8 @@ rondo_status rd_request_check(struct rd_exec *x, const rondo_replay_args *args,
     call->deadline_ns = args->deadline_ns;
     call->done = args->done;
     call->context = args->context;
-    call->timed = x->timed || args->flags & RONDO_TIMED || rd_load_relaxed(&x->rt->tracing);
+    call->timed =
+        rd_load_relaxed(&x->timed) || args->flags & RONDO_TIMED || rd_load_relaxed(&x->rt->tracing);
     if (args->not_before_ns < 0 || args->deadline_ns < 0)
         return rd_error(
             RONDO_ERR_INVALID,

@@ -64,7 +64,7 @@ static int is_over(const struct waiter *w) { return rd_source_reached(w->source,
 /* The exec that the event belongs to; NULL if it is gone. Inside a read section. */
 static struct rd_exec *exec_of(const struct waiter *w)
 {
-    struct rd_exec *x = rd_id_find(rd_load_relaxed(&w->source->exec), RD_ID_EXEC);
+    struct rd_exec *x = rd_exec_of_source(w->source);
     return x && !rd_source_is_old(w->source, w->id) ? x : NULL;
 }
 
