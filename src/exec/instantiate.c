@@ -64,7 +64,8 @@ static rondo_status check_concurrent(const struct rd_subgraph *g)
                 name);
         for (uint32_t i = 0; i < n->access_count; i++) {
             const struct rd_access *a = &g->accesses.item[n->access + i];
-            if ((a->mode & RONDO_WRITE) && g->slots.item[a->slot].kind != RD_SLOT_BOUND)
+            if ((a->mode & RONDO_WRITE) && g->slots.item[a->slot].kind != RD_SLOT_BOUND &&
+                g->slots.item[a->slot].kind != RD_SLOT_TEMPORARY)
                 return rd_error(
                     RONDO_ERR_INVALID,
                     "node '%s': access %u writes slot '%s', which is not bound per replay, "
