@@ -128,7 +128,8 @@ struct rd_exec {
     char placed[96];         /* how, for rondo_exec_describe */
     uint8_t *flags;          /* by recorded node: RONDO_SPMD...; RD_NO_TASK: it is none */
     rondo_task_fn **off; /* by node: what it runs when it is enabled again; NULL: it is enabled */
-    struct rd_retasked *retasked;      /* arguments of tasks that were changed */
+    struct rd_retasked **retasked;     /* by node: its argument since it was changed, or NULL */
+    size_t recorded_holders;           /* the first ones; those behind are of one changed node */
     rondo_instantiate_options options; /* as given, but `cpus` NULL */
     rd_atomic32 interpreted;           /* mode of the frames to come, on a core of lanes */
     rd_atomic32 closed;                /* destroyed, or replaced by a newer version */

@@ -91,7 +91,7 @@ static int copy_holders(struct rd_exec *x, const struct rd_subgraph *g)
     x->holder = rd_alloc_array(&x->rt->alloc, g->holders.count, sizeof *x->holder);
     if (!x->holder)
         return 0;
-    x->holder_count = g->holders.count;
+    x->holder_count = x->recorded_holders = g->holders.count;
     for (size_t i = 0; i < g->holders.count; i++) {
         x->holder[i] = g->holders.item[i];
         rd_add_relaxed(&x->holder[i]->refs, 1); /* the subgraph holds one */

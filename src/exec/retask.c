@@ -4,15 +4,14 @@
  * They are made in place, in the ops of every core, while nothing is in flight and no ticket is
  * given out: a lane that has ended its last replay reads its ops again only after it has acquired
  * the seq of a frame that was published after the change. */
-#include "src/exec/exec.h"
+#include "src/exec/tuner.h"
 
 #include "src/exec/lower_node.h"
 
 #include <string.h>
 
-/* An argument, or a table of contexts, that lives as long as the exec. */
+/* The argument of a task that was changed. */
 struct rd_retasked {
-    struct rd_retasked *next;
     size_t bytes; /* of the whole block */
     RD_ALIGNED char block[];
 };
@@ -110,25 +109,19 @@ rondo_status rd_exec_enable(struct rd_exec *x, rondo_node node, int enabled)
 
 /* ---- another task */
 
-static void *keep(struct rd_exec *x, size_t bytes)
+static void free_block(struct rd_exec *x, struct rd_retasked *r)
 {
-    struct rd_retasked *r = rd_alloc(&x->rt->alloc, sizeof *r + bytes, RD_LINE);
-    if (!r)
-        return NULL;
-    r->bytes = sizeof *r + bytes;
-    r->next = x->retasked;
-    x->retasked = r;
-    return r->block;
+    if (r)
+        rd_free(&x->rt->alloc, r, r->bytes);
 }
 
 void rd_exec_free_retasked(struct rd_exec *x)
 {
-    struct rd_retasked *next;
-    for (struct rd_retasked *r = x->retasked; r; r = next) {
-        next = r->next;
-        rd_free(&x->rt->alloc, r, r->bytes);
-    }
-    rd_free_array(&x->rt->alloc, x->off, x->program.nodes, sizeof *x->off);
+    struct rd_allocator *a = &x->rt->alloc;
+    for (uint32_t v = 0; x->retasked && v < x->nodes; v++)
+        free_block(x, x->retasked[v]);
+    rd_free_array(a, x->retasked, x->nodes, sizeof *x->retasked);
+    rd_free_array(a, x->off, x->program.nodes, sizeof *x->off);
 }
 
 struct change {
@@ -213,28 +206,23 @@ static void set_contexts(struct rd_exec *x, void **contexts)
     pthread_mutex_unlock(&x->lock);
 }
 
-/* The old context is released with the exec, and so is the new one. *index: of the new one. */
-static rondo_status add_context(struct rd_exec *x, const rondo_task_desc *d, uint32_t *index)
+/* A holder of its own for the node, whose old one stays until the exec ends: others may share it.
+ * *index: of its context. */
+static rondo_status add_holder(struct rd_exec *x, struct rd_holder *h, uint32_t *index)
 {
     struct rd_program *p = &x->program;
     struct rd_allocator *a = &x->rt->alloc;
-    struct rd_holder *h = rd_zalloc(a, sizeof *h, 16);
     struct rd_holder **holders = rd_alloc_array(a, x->holder_count + 1, sizeof *holders);
     void **contexts = rd_alloc_array(a, p->context_count + 1, sizeof *contexts), **old;
-    if (!h || !holders || !contexts) {
-        rd_free(a, h, sizeof *h);
+    if (!holders || !contexts) {
         rd_free_array(a, holders, x->holder_count + 1, sizeof *holders);
         rd_free_array(a, contexts, p->context_count + 1, sizeof *contexts);
-        return rd_error(RONDO_ERR_MEMORY, "exec '%s': update_task: no memory for a context",
-                        p->exec_name);
+        return RONDO_ERR_MEMORY;
     }
-    h->context = d->context;
-    h->release = d->release;
-    rd_store_relaxed(&h->refs, 1); /* the exec's */
     memcpy(holders, x->holder, x->holder_count * sizeof *holders);
     memcpy(contexts, p->contexts, p->context_count * sizeof *contexts);
     holders[x->holder_count] = h;
-    contexts[p->context_count] = d->context;
+    contexts[p->context_count] = h->context;
     rd_free_array(a, x->holder, x->holder_count, sizeof *holders);
     x->holder = holders;
     x->holder_count++;
@@ -245,6 +233,33 @@ static rondo_status add_context(struct rd_exec *x, const rondo_task_desc *d, uin
     return RONDO_OK;
 }
 
+/* *dropped: what was the node's alone and is nobody's now, to be released when replays go on. */
+static rondo_status set_context(struct rd_exec *x, const rondo_task_desc *d, uint32_t *index,
+                                struct rd_holder **dropped)
+{
+    struct rd_allocator *a = &x->rt->alloc;
+    struct rd_holder *h;
+    if (!d->release && d->context == x->program.contexts[*index])
+        return RONDO_OK;
+    h = rd_zalloc(a, sizeof *h, 16);
+    if (h) {
+        h->context = d->context;
+        h->release = d->release;
+        rd_store_relaxed(&h->refs, 1); /* the exec's */
+        if (*index > x->recorded_holders) {
+            *dropped = x->holder[*index - 1];
+            x->holder[*index - 1] = h;
+            x->program.contexts[*index] = h->context;
+            return RONDO_OK;
+        }
+        if (!add_holder(x, h, index))
+            return RONDO_OK;
+        rd_free(a, h, sizeof *h);
+    }
+    return rd_error(RONDO_ERR_MEMORY, "exec '%s': update_task: no memory for a context",
+                    x->program.exec_name);
+}
+
 static rondo_status check_bytes(const struct rd_exec *x, uint32_t node, const struct change *c,
                                 const struct rd_node_work *w)
 {
@@ -253,7 +268,30 @@ static rondo_status check_bytes(const struct rd_exec *x, uint32_t node, const st
     return RONDO_OK;
 }
 
-static rondo_status change(struct rd_exec *x, uint32_t node, const rondo_task_desc *d)
+/* A copy of the argument. */
+static struct rd_retasked *copy_arg(struct rd_exec *x, const rondo_task_desc *d)
+{
+    struct rd_allocator *a = &x->rt->alloc;
+    struct rd_retasked *r;
+    if (!x->retasked && !(x->retasked = rd_zalloc_array(a, x->nodes, sizeof *x->retasked)))
+        return NULL;
+    r = rd_alloc(a, sizeof *r + d->arg_bytes, RD_LINE);
+    if (!r)
+        return NULL;
+    r->bytes = sizeof *r + d->arg_bytes;
+    if (d->arg_bytes)
+        memcpy(r->block, d->arg, d->arg_bytes);
+    return r;
+}
+
+static void set_node(struct rd_exec *x, uint32_t node, uint32_t context, struct change *c)
+{
+    x->program.node[node].context = context;
+    each_op(x, node, set_task, c);
+}
+
+static rondo_status change(struct rd_exec *x, uint32_t node, const rondo_task_desc *d,
+                           struct rd_holder **dropped)
 {
     const struct rd_core *core = x->chosen;
     const struct rd_op *op = &core->track[0].op[core->plan->op_of_node[node]];
@@ -261,36 +299,36 @@ static rondo_status change(struct rd_exec *x, uint32_t node, const rondo_task_de
     struct change c = { d->fn, NULL, d->arg, d->arg_bytes, runs == rd_node_run, runs != op->fn };
     uint32_t context = x->program.node[node].context;
     rondo_status status = c.more ? check_bytes(x, node, &c, op->arg) : RONDO_OK;
+    struct rd_retasked *arg;
     if (status)
         return status;
-    if (d->arg_bytes) {
-        c.arg = keep(x, d->arg_bytes);
-        if (!c.arg)
-            return rd_error(RONDO_ERR_MEMORY, "exec '%s': update_task: no memory for %zu bytes",
-                            x->program.exec_name, d->arg_bytes);
-        memcpy(c.arg, d->arg, d->arg_bytes);
+    arg = copy_arg(x, d);
+    if (!arg)
+        return rd_error(RONDO_ERR_MEMORY, "exec '%s': update_task: no memory for %zu bytes",
+                        x->program.exec_name, d->arg_bytes);
+    status = set_context(x, d, &context, dropped);
+    if (status) {
+        free_block(x, arg);
+        return status;
     }
-    if (d->release || d->context != x->program.contexts[context])
-        status = add_context(x, d, &context);
-    if (status)
-        return status;
+    c.arg = d->arg_bytes ? arg->block : NULL;
     if (c.is_off && !c.more)
         x->off[node] = d->fn;
-    x->program.node[node].context = context;
-    each_op(x, node, set_task, &c);
+    set_node(x, node, context, &c);
     for (uint32_t v = x->nodes; x->team_of && v < x->program.nodes; v++)
-        if (x->team_of[v] == node) {
-            x->program.node[v].context = context;
-            each_op(x, v, set_task, &c);
-        }
+        if (x->team_of[v] == node)
+            set_node(x, v, context, &c);
+    free_block(x, x->retasked[node]);
+    x->retasked[node] = arg;
     if (x->recipe.cost && d->cost_ns > 0)
-        x->recipe.cost[node] = d->cost_ns < UINT32_MAX ? (uint32_t)d->cost_ns : UINT32_MAX;
+        rd_tuner_set_cost(x, node, d->cost_ns < UINT32_MAX ? (uint32_t)d->cost_ns : UINT32_MAX);
     return RONDO_OK;
 }
 
 rondo_status rd_exec_update_task(struct rd_exec *x, rondo_node node, const rondo_task_desc *desc)
 {
     uint32_t first = 0, count = 0;
+    struct rd_holder *dropped = NULL;
     rondo_status status = rd_exec_nodes_of(x, node, &first, &count);
     if (!status && count != 1)
         status = rd_error(RONDO_ERR_INVALID,
@@ -302,7 +340,9 @@ rondo_status rd_exec_update_task(struct rd_exec *x, rondo_node node, const rondo
         status = rd_exec_halt(x);
     if (status)
         return status;
-    status = change(x, first, desc);
+    status = change(x, first, desc, &dropped);
     rd_exec_go_on(x);
+    if (dropped)
+        rd_holder_unref(&x->rt->alloc, dropped);
     return status;
 }

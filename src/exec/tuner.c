@@ -361,6 +361,17 @@ int rd_tuner_begin(struct rd_exec *x)
     return 1;
 }
 
+void rd_tuner_set_cost(struct rd_exec *x, uint32_t node, uint32_t cost_ns)
+{
+    struct rd_tuner *t = x->tuner;
+    if (t)
+        pthread_mutex_lock(&t->lock);
+    if (!t || t->stage <= WAITING) /* then nobody is reading them on the cleaner's thread */
+        x->recipe.cost[node] = cost_ns;
+    if (t)
+        pthread_mutex_unlock(&t->lock);
+}
+
 void rd_tuner_free(struct rd_exec *x)
 {
     struct rd_tuner *t = x->tuner;

@@ -10,6 +10,8 @@ rondo_status rd_tuner_start(struct rd_exec *x);
 void rd_tuner_free(struct rd_exec *x);
 /* The nodes were placed by a profile, on x->chosen: whether there is a choice to make. */
 int rd_tuner_begin(struct rd_exec *x);
+/* What a node costs from now on, for cores that are not being made yet. Under x->placing. */
+void rd_tuner_set_cost(struct rd_exec *x, uint32_t node, uint32_t cost_ns);
 /* Before a submit takes its tickets: may turn to another core. `count`: of its replays. */
 void rd_tuner_step(struct rd_exec *x, uint64_t count);
 /* The user chose a mode (1), or leaves it to Rondo again (0). */

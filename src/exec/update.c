@@ -221,8 +221,9 @@ static void keep_handles(const struct rd_exec *x, struct rd_exec *y)
     to[1] = x->serial;
 }
 
-/* What the user set, as of now: from here on the handle names the new one. 0: it names neither. */
-static rondo_status take_over(struct rd_exec *x, struct rd_exec *y)
+/* Gives the new one what the user set, as of now: from here on the handle names it. *begun: its
+ * lanes are the workers', so it ends as execs do. */
+static rondo_status take_over(struct rd_exec *x, struct rd_exec *y, int *begun)
 {
     rondo_status status = RONDO_OK;
     pthread_mutex_lock(&x->lock);
@@ -233,6 +234,7 @@ static rondo_status take_over(struct rd_exec *x, struct rd_exec *y)
         goto unlock;
     rd_store_relaxed(&y->profile_end, RD_WORD_TICKET(rd_load_relaxed(&x->series->word)) +
                                           rd_load_relaxed(&y->profile));
+    *begun = 1;
     for (struct rd_core *c = y->cores; c; c = c->next)
         rd_core_attach(c);
     y->id = x->id;
@@ -255,6 +257,7 @@ rondo_status rd_exec_update(struct rd_exec *x, struct rd_subgraph *g)
 {
     struct rd_exec *y;
     rondo_status status;
+    int begun = 0;
     if (g->rt != x->rt)
         return rd_error(RONDO_ERR_INVALID, "exec '%s': update: subgraph '%s' is of another runtime",
                         x->program.exec_name, g->name);
@@ -273,10 +276,10 @@ rondo_status rd_exec_update(struct rd_exec *x, struct rd_subgraph *g)
         status = check_same(x, y);
     if (!status) {
         keep_handles(x, y);
-        status = take_over(x, y);
+        status = take_over(x, y, &begun);
     }
     pthread_mutex_unlock(&x->placing);
-    if (status && !y->id)
+    if (!begun)
         rd_exec_unref(y);
     return status;
 }
