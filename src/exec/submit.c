@@ -60,8 +60,8 @@ static int is_index_ready(const struct rd_exec *x, uint64_t word)
            (!x->stops || s->counted_end == s->many_end);
 }
 
-static inline rondo_status take(struct rd_exec *x, uint64_t count, struct rd_request *call,
-                                struct rd_source **wait_source, uint64_t *wait_count)
+static RD_NOINLINE rondo_status take(struct rd_exec *x, uint64_t count, struct rd_request *call,
+                                     struct rd_source **wait_source, uint64_t *wait_count)
 {
     struct rd_series *s = x->series;
     struct rd_core *c = rd_load_acquire(&x->core); /* all of it */
@@ -262,12 +262,57 @@ static RD_NOINLINE rondo_status settle(struct rd_exec *x, const rondo_replay_arg
     return RONDO_OK;
 }
 
+/* A replay that gives nothing, to an exec whose frames hold nothing of their own, on the one track
+ * of the core that ran last: take and submit_one with all that cannot be left out. 0: it is not
+ * that simple, and nothing was done. */
+static inline int submit_plain(struct rd_exec *x, int drive, struct rd_submitted *out)
+{
+    struct rd_series *s = x->series;
+    struct rd_core *c = rd_load_acquire(&x->core); /* as in take */
+    uint64_t word = rd_load_acquire(&s->word), at = RD_WORD_TICKET(word);
+    struct rd_track *t = c->track;
+    struct rd_frame *f;
+    uint64_t local = at - rd_load_relaxed(&t->offset);
+    int interpreted;
+    if (RD_UNLIKELY(RD_WORD_CORE(word) != c->number || c->tracks != 1 ||
+                    rd_load_relaxed(&x->closed) || local == rd_load_relaxed(&t->resume)))
+        return 0;
+    if (RD_UNLIKELY((int64_t)(local - rd_core_ended(t)) >= (int64_t)t->window))
+        return 0;
+    if (RD_UNLIKELY(!rd_cas_acq_rel(&s->word, &word, word + 1))) /* as in take */
+        return 0;
+    interpreted = rd_load_acquire(&x->interpreted) && c->kind == RD_CORE_LANES;
+    f = rd_track_frame(t, local);
+    f->replay = at;
+    f->count = at + 1;
+    f->epoch = RD_WORD_EPOCH(word);
+    f->interpreted = interpreted != 0;
+    f->odd = f->slow = f->special = 0;
+    f->gate_count = 0;
+    rd_store_relaxed(&f->left, interpreted ? t->lanes : t->sinks); /* published by seq */
+    if (RD_UNLIKELY(rd_load_relaxed(&f->dirty)))
+        rd_frame_clear_bad(t, f);
+    rd_frame_publish(t, local);
+    out->source = t->source;
+    out->event = (rondo_event){ rd_source_id(t->source), at + 1 };
+    out->first = at;
+    out->end = at + 1;
+    out->timed = 0;
+    if (drive && (out->lane = only_lane(t)) != NULL)
+        return 1;
+    rd_fence(); /* as in submit_one */
+    rd_track_wake(t);
+    return 1;
+}
+
 static inline rondo_status attempt(struct rd_exec *x, const rondo_replay_args *args, int drive,
                                    int may_split, struct rd_submitted *out, struct room *room)
 {
     struct rd_request call;
     rondo_status status;
     call.plain = rd_load_relaxed(&x->plain) && args == &none && !rd_load_relaxed(&x->rt->tracing);
+    if (RD_LIKELY(call.plain) && !rd_load_relaxed(&x->unsettled) && submit_plain(x, drive, out))
+        return RONDO_OK;
     call.binding_count = 0;
     if (!call.plain && (status = rd_request_check(x, args, &call)) != RONDO_OK)
         return status;
