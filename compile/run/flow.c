@@ -41,12 +41,15 @@
 
 #include "compile/run/begin.h"
 #include "compile/run/flow_share.h"
+#include "src/base/os.h"
 #include "src/frame/op.h"
 #include "src/frame/slow.h"
 #include "src/machine/spin.h"
 
-/* One drive in TIME_EVERY is timed. */
-enum { NODES_MAX = 4096, TIME_EVERY = 16 };
+/* One drive in TIME_EVERY is timed. A lane without ops sleeps no sooner than GO_ON_NS, while
+ * replays are in flight. */
+enum { GO_ON_NS = 200000 };
+enum { NODES_MAX = 4096, TIME_EVERY = 16, REST_MOST = 6 };
 
 /* ---- counts */
 
@@ -313,7 +316,19 @@ static enum rd_advance nothing(struct rd_lane *l, struct rd_flow_lane *fl, enum 
     return fl->helper ? RD_IDLE : RD_BLOCKED;
 }
 
-/* Looks for an op beyond the lane's own, `polls` times while replays are in flight. PROGRESSED:
+/* Pauses, for longer each time: looks cost the lane that is looked at, and whatever shares the
+ * core. Comes back with how many polls it took. */
+static uint32_t rest(struct rd_flow_lane *fl)
+{
+    fl->rest = fl->rest ? 2 * fl->rest : 1;
+    if (fl->rest > REST_MOST)
+        fl->rest = REST_MOST;
+    for (uint32_t i = fl->rest; i; i--)
+        rd_spin_pause();
+    return fl->rest;
+}
+
+/* Looks for an op beyond the lane's own, for `polls` polls while replays are in flight. PROGRESSED:
  * *item is one, or it is among the lane's own now. */
 static RD_NOINLINE enum rd_advance look(struct rd_lane *l, struct rd_flow *w,
                                         struct rd_flow_lane *fl, uint32_t polls, uint64_t *item)
@@ -321,7 +336,7 @@ static RD_NOINLINE enum rd_advance look(struct rd_lane *l, struct rd_flow *w,
     rd_slow_waited(l);
     if (fl->since_ns > 0)
         rd_flow_end_stretch(w, fl);
-    for (;; polls--) {
+    for (;;) {
         const uint64_t calls = rd_load_acquire(&fl->calls); /* before all looks */
         const int in_flight = is_in_flight(w);
         enum rd_advance state = RD_IDLE;
@@ -340,8 +355,21 @@ static RD_NOINLINE enum rd_advance look(struct rd_lane *l, struct rd_flow *w,
         }
         if (!in_flight || fl->helper || !polls)
             return nothing(l, fl, state, calls, in_flight);
-        rd_spin_pause();
+        polls = polls > rest(fl) ? polls - fl->rest : 0;
     }
+}
+
+/* Whether a lane that has nothing is to be driven on at once: while others are at the replay, sleep
+ * would keep them waiting, and wake-ups would cost them. */
+static int goes_on(const struct rd_lane *l, struct rd_flow_lane *fl)
+{
+    int64_t now;
+    if (l->unmet.word != &fl->calls || fl->helper)
+        return 0;
+    now = rd_os.now_ns();
+    if (!fl->dry_since_ns)
+        fl->dry_since_ns = now;
+    return now - fl->dry_since_ns < GO_ON_NS;
 }
 
 /* The driver leaves the lane: others are to see what it summed up, and what it leaves behind. */
@@ -379,7 +407,9 @@ RD_INLINE enum rd_advance drive(struct rd_lane *l, struct rd_flow *w, struct rd_
         if (item == RD_FLOW_NO_ITEM) {
             state = look(l, w, fl, polls, &item);
             if (state != RD_PROGRESSED)
-                return leave(l, w, fl, state);
+                return leave(l, w, fl, polls && goes_on(l, fl) ? RD_PROGRESSED : state);
+            fl->rest = 0;
+            fl->dry_since_ns = 0;
             if (!(how & RD_FLOW_ALONE) && fl->since_ns < 0)
                 rd_flow_begin_stretch(fl);
         }

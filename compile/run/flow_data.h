@@ -80,6 +80,8 @@ struct rd_flow_lane {
     int64_t since_ns;
     int32_t since_budget;
     uint32_t drives;
+    int64_t dry_since_ns; /* it has no op since then; 0: it has, or had when asked last */
+    uint32_t rest;        /* polls that the last pause took, since the lane had an op */
 };
 
 struct rd_flow {

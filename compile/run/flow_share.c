@@ -137,7 +137,9 @@ RD_NOINLINE uint64_t rd_flow_steal(const struct rd_flow *w, struct rd_flow_lane 
             continue;
         fl->looks = 0;
         fl->array = UINT32_MAX;
-        size = size / 2 < STEAL_MOST ? size / 2 : STEAL_MOST;
+        /* One by one they are run in the order in which they became ready: best where they take
+         * long. */
+        size = least == 1 ? 1 : size / 2 < STEAL_MOST ? size / 2 : STEAL_MOST;
         while (size-- > 1 && rd_deque_steal(d, &more))
             rd_flow_keep(w, fl, more, RD_FLOW_FREE);
         return item;

@@ -11,7 +11,7 @@
 enum { RD_FLOW_ALONE = 1, RD_FLOW_FREE = 2 };
 /* ..._STEAL_NS: what it costs both sides that an op moves to another lane. ..._SHORT_NS: ops that
  * are shorter may be kept from others, a few at a time. */
-enum { RD_FLOW_STEAL_NS = 500, RD_FLOW_SHORT_NS = 250 };
+enum { RD_FLOW_STEAL_NS = 500, RD_FLOW_SHORT_NS = 250, RD_FLOW_WAKE_NS = 30000 };
 enum { RD_FLOW_WANTED = -1 }; /* since_ns: the next stretch of ops is to be timed */
 
 static inline uint64_t rd_flow_item(uint64_t array, uint32_t op) { return array << 32 | op; }
@@ -71,7 +71,8 @@ static inline void rd_flow_offer(const struct rd_flow *w, const struct rd_flow_l
 {
     for (uint32_t i = 0; i < w->hungry_words; i++)
         if (RD_UNLIKELY(rd_load_relaxed(&w->hungry[i]) != 0)) {
-            if (rd_deque_size(&fl->deque) >= rd_flow_worth(w))
+            uint32_t op_ns = rd_load_relaxed(&w->op_ns);
+            if (!op_ns || rd_deque_size(&fl->deque) * op_ns >= RD_FLOW_WAKE_NS)
                 rd_flow_call_one(w, i);
             return;
         }
