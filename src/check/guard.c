@@ -9,7 +9,8 @@
  * `guard` in pages that it fills. It calls nothing of the C library, whose own data may lie beside
  * a watched variable. `busy` is a lock between handlers, and between them and whoever changes the
  * table; who holds it touches no watched page. Everything else belongs to the holder of `taken`. A
- * fault of another thread that comes when the pages are open again is repeated, and succeeds. */
+ * fault of another thread that comes when the pages are open again, or are no longer known, is
+ * repeated, and succeeds. */
 #include "src/check/guard.h"
 
 #include "src/base/atomic.h"
@@ -58,6 +59,8 @@ static struct {
         struct rd_guard_fault fault;
         uintptr_t excluded[EXCLUDED_MOST]; /* pages not to be protected again */
         uint32_t excluded_count;
+        uintptr_t repeated; /* a fault that is not known, and whose it was */
+        void *repeated_by;
         struct sigaction before;
     } s;
     char after[PAGE_MOST];
@@ -184,20 +187,36 @@ IN_HANDLER static void call_before(int number, siginfo_t *info, void *context)
     }
 }
 
+/* Whether to repeat an instruction whose fault means nothing now: its page may have been of a table
+ * that was replaced in between, and open by now. If it is not, the same fault comes at once. Under
+ * the table's lock. */
+IN_HANDLER static int repeat(uintptr_t address)
+{
+    if (guard.s.repeated == address && guard.s.repeated_by == this_thread()) {
+        guard.s.repeated = 0;
+        return 0;
+    }
+    guard.s.repeated = address;
+    guard.s.repeated_by = this_thread();
+    return 1;
+}
+
 IN_HANDLER static void on_fault(int number, siginfo_t *info, void *context)
 {
     uintptr_t address = (uintptr_t)info->si_addr;
-    uint8_t *page = NULL;
+    int handled = 0;
     if (info->si_code == SEGV_ACCERR) {
+        uint8_t *page;
         lock_table();
         page = page_of(address);
-        if (page && *page & PAGE_GUARDED)
+        handled = page && *page & PAGE_GUARDED;
+        if (handled)
             note_fault(address, page, is_write(context));
         else
-            page = NULL;
+            handled = repeat(address);
         unlock_table();
     }
-    if (!page)
+    if (!handled)
         call_before(number, info, context);
 }
 

@@ -455,6 +455,69 @@ Test(check, touches_of_other_threads, .timeout = 60)
     close_rig(&r);
 }
 
+/* A page that is protected for one node may be asked for by a thread that gets its fault only when
+ * other pages are. */
+enum { PAGES = 250, PAGE_BYTES = 4096 };
+
+struct neighbour {
+    char *pages;
+    atomic_int now; /* the page to touch, -1: none any more */
+};
+
+static void *touch_beside(void *argument)
+{
+    struct neighbour *n = argument;
+    for (int k; (k = atomic_load(&n->now)) >= 0;)
+        (*(volatile uint64_t *)(void *)(n->pages + (size_t)k * PAGE_BYTES + 1024))++;
+    return NULL;
+}
+
+static void one_page(rondo_runtime rt, double *at)
+{
+    rondo_buffer buffer;
+    rondo_slot slot;
+    rondo_subgraph g;
+    rondo_exec exec;
+    rondo_buffer_desc d = { .shape = { .elem_bytes = 8, .extent = { 8 } }, .host = at };
+    ET_OK(rondo_subgraph_create(rt, NULL, &g));
+    ET_OK(rondo_buffer_create(rt, &d, &buffer));
+    slot = rondo_subgraph_slot(g, &(rondo_slot_desc){ .buffer = buffer });
+    ET_HANDLE(slot);
+    for (int i = 0; i < 4; i++)
+        ET_HANDLE(
+            rondo_record_task(g, &(rondo_task_desc){ .fn = nothing, .flags = RONDO_NO_ACCESS }));
+    ET_HANDLE(rondo_record_fill(g, &(rondo_move_desc){ .to = rondo_write(slot, rondo_whole()),
+                                                       .value = &(double){ 7 },
+                                                       .value_bytes = sizeof(double) }));
+    ET_OK(rondo_instantiate(g, NULL, &exec));
+    ET_OK(rondo_replay_and_wait(exec, NULL, -1, NULL));
+    cr_assert(at[0] == 7 && at[7] == 7);
+    ET_OK(rondo_exec_destroy(exec));
+    ET_OK(rondo_subgraph_destroy(g));
+    ET_OK(rondo_buffer_destroy(buffer));
+}
+
+Test(check, pages_that_come_and_go, .timeout = 120)
+{
+    struct neighbour n = { NULL, 0 };
+    rondo_runtime rt;
+    pthread_t thread;
+    setenv("RONDO_CHECK", "access", 1);
+    n.pages = aligned_alloc(PAGE_BYTES, (size_t)PAGES * PAGE_BYTES);
+    cr_assert(n.pages != NULL);
+    memset(n.pages, 0, (size_t)PAGES * PAGE_BYTES);
+    rt = et_runtime(2);
+    cr_assert_eq(pthread_create(&thread, NULL, touch_beside, &n), 0);
+    for (int k = 0; k < PAGES; k++) {
+        atomic_store(&n.now, k);
+        one_page(rt, (double *)(void *)(n.pages + (size_t)k * PAGE_BYTES));
+    }
+    atomic_store(&n.now, -1);
+    pthread_join(thread, NULL);
+    free(n.pages);
+    ET_CLOSE(rt);
+}
+
 /* ---- faults that are not the check's go where they went */
 
 static volatile char *mine;
