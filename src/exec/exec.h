@@ -38,6 +38,7 @@ struct rd_exec_slot {
 };
 
 enum { RD_NO_TASK = 128 };
+enum { RD_HELPERS_MOST = 256 }; /* of an exec: a thread each */
 enum { RD_GIVEN_INITIALLY = 1, RD_GIVEN_SET = 2 };
 
 /* The values that replays see which give none: never changed, replaced as a whole. */

@@ -156,6 +156,11 @@ static rondo_status take_recipe(struct rd_exec *x, const struct rd_subgraph *e)
             r->bound[v] = (uint16_t)helper++;
     }
     x->helpers = helper - x->processors;
+    if (x->helpers > RD_HELPERS_MOST)
+        return rd_error(RONDO_ERR_INVALID,
+                        "subgraph '%s': %u tasks are RONDO_MAY_BLOCK, which takes a thread each: "
+                        "at most %d are possible",
+                        e->name, x->helpers, RD_HELPERS_MOST);
     return RONDO_OK;
 }
 

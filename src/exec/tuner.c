@@ -381,16 +381,37 @@ void rd_tuner_free(struct rd_exec *x)
     rd_free(&x->rt->alloc, t, sizeof *t);
 }
 
+/* Why nothing is tried. */
+static void describe_choice(const struct rd_exec *x, char *text, size_t bytes)
+{
+    const struct rd_plan *plan = rd_load_acquire(&x->core)->plan;
+    if (x->schedule != RONDO_SCHEDULE_AUTO)
+        return;
+    if (rd_load_relaxed(&x->profile))
+        snprintf(text, bytes, "auto: after the profile");
+    else if (!x->compiled || x->mode != RONDO_AUTO)
+        snprintf(text, bytes, "auto: no choice, the mode is given");
+    else if (x->tracks > 1)
+        snprintf(text, bytes, "auto: no choice, tracks run beside each other");
+    else
+        snprintf(text, bytes,
+                 "auto: one lane, no more pay by the costs given: %llu ns predicted, %llu ns of "
+                 "work",
+                 (unsigned long long)plan->makespan_ns, (unsigned long long)plan->work_ns);
+}
+
 void rd_tuner_describe(struct rd_exec *x, char *text, size_t bytes)
 {
     struct rd_tuner *t = x->tuner;
     size_t at = 0;
     text[0] = 0;
-    if (!t)
+    if (!t) {
+        describe_choice(x, text, bytes);
         return;
+    }
     pthread_mutex_lock(&t->lock);
     if (t->stage == IDLE)
-        ;
+        describe_choice(x, text, bytes);
     else if (t->stage != SETTLED) {
         snprintf(text, bytes, "auto: not settled yet, %s now", names[t->now]);
     } else {
