@@ -69,6 +69,19 @@ static struct {
 static pthread_mutex_t taken = PTHREAD_MUTEX_INITIALIZER;
 static int installed; /* under `taken` */
 
+/* Under a sanitizer, which puts its own handler before this one, pages that hold anything else are
+ * left open: its variables may be among that. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SHARED_PAGES 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SHARED_PAGES 0
+#endif
+#endif
+#ifndef SHARED_PAGES
+#define SHARED_PAGES 1
+#endif
+
 /* ---- what the handler may call. A sanitizer's code would read variables of its own, which may lie
  * on a page that is protected. */
 #if defined(__has_attribute)
@@ -330,7 +343,7 @@ static int classify(struct table *t)
             continue;
         stack = !strcmp(path, "[stack]") || (!path[0] && begin == last_end && last_barred);
         if (flags[0] == 'r' && flags[1] == 'w')
-            guard_pages(t, begin, end, !stack);
+            guard_pages(t, begin, end, SHARED_PAGES && !stack);
         last_barred = flags[0] == '-';
         last_end = end;
     }
