@@ -104,6 +104,17 @@ static void copy_call(struct rd_request *to, const struct rd_request *from)
     to->timed = from->timed;
 }
 
+/* With several tracks the last replay of a call may end before others of it. */
+static void add_call_done(struct rd_series *s, const struct rd_request *call)
+{
+    uint32_t n;
+    pthread_mutex_lock(&s->call_done_lock);
+    n = rd_load_relaxed(&s->call_dones); /* written under the lock; there is room: see series.c */
+    s->call_done[n] = (struct rd_call_done){ call->first + call->count, call->done, call->context };
+    rd_store_relaxed(&s->call_dones, n + 1);
+    pthread_mutex_unlock(&s->call_done_lock);
+}
+
 /* Under the lock; the record is not active. */
 static rondo_status set_up(struct rd_exec *x, const rondo_replay_args *args,
                            struct rd_request *call, struct rd_source **room, uint64_t *room_count)
@@ -124,6 +135,10 @@ static rondo_status set_up(struct rd_exec *x, const rondo_replay_args *args,
     c = call->core;
     copy_values(x, args, call);
     copy_call(&b->call, call);
+    if (call->done && c->tracks > 1) {
+        add_call_done(x->series, call);
+        b->call.done = NULL;
+    }
     b->x = x;
     for (uint32_t i = 0; i < c->tracks; i++)
         rd_or_relaxed(&c->track[i].watched,
@@ -212,6 +227,26 @@ void rd_batch_free(struct rd_series *s)
 /* `done` of all tracks together grows over consecutive ended replays. Each track's end stores its
  * own done, fences, and comes here: of two that race, the later one's look sees the other's done.
  */
+static void call_done(struct rd_series *s, uint64_t ended)
+{
+    for (;;) {
+        struct rd_call_done d = { 0, NULL, NULL };
+        uint32_t n;
+        pthread_mutex_lock(&s->call_done_lock);
+        n = rd_load_relaxed(&s->call_dones); /* written under the lock */
+        for (uint32_t i = 0; i < n && !d.done; i++)
+            if (s->call_done[i].end <= ended) {
+                d = s->call_done[i];
+                s->call_done[i] = s->call_done[n - 1];
+                rd_store_relaxed(&s->call_dones, n - 1);
+            }
+        pthread_mutex_unlock(&s->call_done_lock);
+        if (!d.done)
+            return;
+        d.done(d.context, (rondo_event){ rd_source_id(s->all), d.end });
+    }
+}
+
 static void gather(struct rd_series *s)
 {
     struct rd_source *all = s->all;
@@ -227,6 +262,8 @@ static void gather(struct rd_series *s)
     rd_fence(); /* orders done with the look; partner: a waiter's */
     if (rd_load_relaxed(&all->wake))
         rd_park_wake(&all->wake);
+    if (RD_UNLIKELY(rd_load_relaxed(&s->call_dones))) /* added before its call's first frame */
+        call_done(s, g);
 }
 
 void rd_exec_track_ended(struct rd_track *t)

@@ -34,11 +34,13 @@ static void free_series(struct rd_series *s)
     for (uint32_t i = 0; s->source && i < s->tracks; i++)
         free_source(s, s->source[i]);
     rd_free_array(a, s->source, s->tracks, sizeof *s->source);
+    rd_free_array(a, s->call_done, s->call_done_room, sizeof *s->call_done);
     rd_free_array(a, s->stop, s->stop_mask + 1ull, sizeof *s->stop);
     rd_batch_free(s);
     rd_failures_end(&s->failures, a);
     pthread_mutex_destroy(&s->stops_lock);
     pthread_mutex_destroy(&s->change);
+    pthread_mutex_destroy(&s->call_done_lock);
     pthread_mutex_destroy(&s->lock);
     rd_free(a, s, sizeof *s);
 }
@@ -68,6 +70,7 @@ rondo_status rd_series_new(struct rd_runtime *rt, uint32_t window, uint32_t trac
     s->tracks = tracks;
     pthread_mutex_init(&s->lock, NULL);
     pthread_mutex_init(&s->change, NULL);
+    pthread_mutex_init(&s->call_done_lock, NULL);
     pthread_mutex_init(&s->batch.lock, NULL);
     pthread_mutex_init(&s->stops_lock, NULL);
     rd_store_relaxed(&s->refs, 1);         /* published with the exec's id */
@@ -77,8 +80,11 @@ rondo_status rd_series_new(struct rd_runtime *rt, uint32_t window, uint32_t trac
     s->stop_mask = 4 * power_over(in_flight + 2) - 1;
     status = rd_failures_init(&s->failures, &rt->alloc, power_over(in_flight + 2));
     if (!status) {
+        /* Each has a ticket at least that has not ended, or the ones before it have not. */
+        s->call_done_room = tracks > 1 ? 2 * in_flight + 2 : 0;
+        s->call_done = rd_zalloc_array(&rt->alloc, s->call_done_room, sizeof *s->call_done);
         s->stop = rd_zalloc_array(&rt->alloc, s->stop_mask + 1ull, sizeof *s->stop);
-        if (!s->stop || !make_sources(s))
+        if (!s->stop || !s->call_done || !make_sources(s))
             status = rd_error(RONDO_ERR_MEMORY, "subgraph '%s': no memory for %u replays in flight",
                               name, in_flight);
     }

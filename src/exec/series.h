@@ -26,6 +26,13 @@ enum { RD_CORES_MAX = (1 << RD_CORE_BITS) - 1, RD_EPOCH_MAX = (1 << RD_EPOCH_BIT
 #define RD_WORD_EPOCH(word)  ((uint32_t)((word) >> RD_REPLAY_BITS) & ((1u << RD_EPOCH_BITS) - 1))
 #define RD_WORD_CORE(word)   ((uint32_t)((word) >> (RD_REPLAY_BITS + RD_EPOCH_BITS)))
 
+/* What a call with a count, whose replays end on several tracks, wants called. */
+struct rd_call_done {
+    uint64_t end; /* when all before this ticket have ended */
+    void (*done)(void *context, rondo_event event);
+    void *context;
+};
+
 struct rd_series {
     struct rd_runtime *rt;
     rd_atomic64 refs; /* execs of it */
@@ -44,6 +51,11 @@ struct rd_series {
     uint64_t calls;             /* of those; under stops_lock */
     /* The ticket after the last call of several replays, and up to where ring_word counts. */
     uint64_t many_end, counted_end;
+    /* With several tracks; as many as calls can be under way. */
+    struct rd_call_done *call_done;
+    rd_atomic32 call_dones;
+    uint32_t call_done_room;
+    pthread_mutex_t call_done_lock;
     pthread_mutex_t lock; /* changes of core, and the table of cores; members */
     /* Handles of the execs of it that are not destroyed; the sources name one of them. */
     uint64_t member[RD_GROUP_MOST];
