@@ -47,9 +47,12 @@ struct rd_core *rd_exec_lanes(struct rd_exec *x)
     return NULL; /* while the last one is being replaced; never seen under the lock */
 }
 
-/* The mode that stands: as set, else as instantiated. Under the lock. */
+/* The mode that stands: as set, else as instantiated. Lanes that dataflow has beside it are made to
+ * be interpreted; there is nothing else until a profile ends. Under the lock. */
 static int is_to_interpret(const struct rd_exec *x)
 {
+    if (x->schedule == RONDO_DATAFLOW && x->chosen->kind == RD_CORE_LANES)
+        return 1;
     if (x->mode_set != RONDO_AUTO)
         return x->mode_set == RONDO_INTERPRETED;
     return x->mode == RONDO_INTERPRETED || rd_load_relaxed(&x->profile);
