@@ -11,6 +11,8 @@ struct rg_outcome {
     uint32_t node;        /* FAILED: the failed node recorded first */
     uint64_t replay;      /* the failed one, or the last one asked about */
     uint64_t replays_run; /* up to and with it */
+    int stopped;          /* the call */
+    int began;            /* it failed itself, and was not cancelled */
 };
 
 /* What the calls of a step are to return; `status` only where `known`. */
@@ -23,6 +25,7 @@ struct rg_expected {
     struct rg_run *run; /* memories, stamps and counters at the end */
     struct rg_expected_step step[RG_STEPS];
     uint64_t replays, replays_run;
+    uint64_t cancelled, stopped; /* replays */
 };
 
 struct rg_expected *rg_oracle_run(const struct rg_program *p);

@@ -24,6 +24,8 @@ static struct rg_slot *add_slot(struct rg_program *p, enum rg_slot_kind kind,
                                 const rondo_shape *shape, int dims)
 {
     struct rg_slot *s = &p->slot[p->slot_count];
+    if (p->slot_count == RG_SLOTS)
+        abort();
     *s = (struct rg_slot){ .kind = kind, .shape = *shape, .dims = dims, .count = 1, .stride = 1 };
     s->alias = p->slot_count++;
     return s;
@@ -75,6 +77,8 @@ static void make_ring(struct rg_program *p, struct rg_rng *rng)
     size_t span = (rg_shape_span(&shape) + 15) / 16 * 16;
     uint32_t count = rg_chance(rng, 5) ? 5 + 2 * rg_below(rng, 2) : 2 + rg_below(rng, 3);
     uint32_t buffer[RG_RING], memory = 0, slots = 1 + rg_below(rng, 3);
+    int alone = p->fails && p->profile != RG_CHECKED; /* who may meet in a ring is Rondo's choice */
+    slots = alone ? 1 : slots;
     for (uint32_t i = 0; i < count; i++) {
         if (i == 0 || !together)
             memory = add_memory(p, together ? span * count : span);
@@ -87,7 +91,7 @@ static void make_ring(struct rg_program *p, struct rg_rng *rng)
         s->first = rg_below(rng, count);
         s->stride = rg_chance(rng, 70) ? 1 : 1 + rg_below(rng, count);
     }
-    if (rg_chance(rng, 30)) {
+    if (!alone && rg_chance(rng, 30)) {
         struct rg_slot *s = add_slot(p, RG_FIXED, &shape, dims);
         s->buffer[0] = buffer[rg_below(rng, count)];
     }
@@ -101,7 +105,8 @@ static void make_bound(struct rg_program *p, struct rg_rng *rng)
     s->count = p->profile == RG_CONCURRENT ? p->tracks : 2 + rg_below(rng, 3);
     for (uint32_t i = 0; i < s->count; i++)
         s->buffer[i] = add_buffer(p, add_memory(p, rg_shape_span(&shape)), 0, shape);
-    if (p->profile != RG_CONCURRENT && rg_chance(rng, 25)) {
+    int exact = !p->fails || p->profile == RG_CHECKED; /* aliases meet as wholes */
+    if (p->profile != RG_CONCURRENT && exact && rg_chance(rng, 25)) {
         struct rg_slot *other = add_slot(p, RG_BOUND, &shape, dims);
         memcpy(other->buffer, s->buffer, sizeof s->buffer);
         other->count = s->count;
@@ -109,17 +114,79 @@ static void make_bound(struct rg_program *p, struct rg_rng *rng)
     }
 }
 
+/* Slots that hold small whole numbers of a type, whose sums are exact, or flags. */
+static void make_typed(struct rg_program *p, struct rg_rng *rng, int flag)
+{
+    static const uint8_t bytes[] = { 0, 8, 4, 8, 4 };
+    uint32_t type = flag ? RONDO_I32 : 1 + rg_below(rng, 4);
+    int dims = flag ? 1 : 1 + (int)rg_below(rng, 2);
+    rondo_shape shape = { .elem_bytes = bytes[type] };
+    for (int d = 0; d < dims; d++)
+        shape.extent[d] = 1 + rg_below(rng, flag ? 3 : dims == 1 ? 24 : 6);
+    shape = rg_shape_complete(shape);
+    int ring = !flag && rg_chance(rng, 25);
+    struct rg_slot *s = add_slot(p, ring ? RG_RINGED : RG_FIXED, &shape, dims);
+    s->type = type;
+    s->flag = flag;
+    s->count = ring ? 3 : 1;
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint32_t m = add_memory(p, rg_shape_span(&shape));
+        p->memory_type[m] = (uint8_t)type;
+        p->memory_flag[m] = (uint8_t)flag;
+        s->buffer[i] = add_buffer(p, m, 0, shape);
+    }
+}
+
+/* Memory of Rondo's own, or none: the oracle has it hidden. */
+static void make_hidden(struct rg_program *p, struct rg_rng *rng, enum rg_slot_kind kind)
+{
+    int dims;
+    rondo_shape shape = random_shape(rng, 384, &dims);
+    if (kind == RG_TOKEN) {
+        shape.elem_bytes = 1;
+        shape.pitch_bytes[0] = shape.pitch_bytes[1] = 0;
+        shape = rg_shape_complete(shape);
+    }
+    struct rg_slot *s = add_slot(p, kind, &shape, dims);
+    uint32_t m = add_memory(p, rg_shape_span(&shape));
+    p->memory_hidden[m] = 1;
+    s->zeroed = kind == RG_TEMPORARY && rg_chance(rng, 40);
+    s->buffer[0] = add_buffer(p, m, 0, shape);
+    rg_use(p, kind == RG_TOKEN ? RG_F_TOKEN : RG_F_TEMPORARY);
+}
+
+static void make_featured(struct rg_program *p, struct rg_rng *rng)
+{
+    if (rg_has(p, RG_F_FLAG))
+        for (uint32_t n = 1 + rg_below(rng, 2); n > 0; n--)
+            make_typed(p, rng, 1);
+    if (rg_has(p, RG_F_REDUCE) || rg_has(p, RG_F_ALLREDUCE))
+        for (uint32_t n = 1 + rg_below(rng, 2); n > 0; n--)
+            make_typed(p, rng, 0);
+    if (rg_has(p, RG_F_TEMPORARY))
+        for (uint32_t n = 1 + rg_below(rng, 2); n > 0; n--)
+            make_hidden(p, rng, RG_TEMPORARY);
+    if (rg_has(p, RG_F_TOKEN))
+        for (uint32_t n = 1 + rg_below(rng, 2); n > 0; n--)
+            make_hidden(p, rng, RG_TOKEN);
+}
+
+uint32_t rg_add_param(struct rg_program *p, struct rg_rng *rng, uint32_t bytes)
+{
+    struct rg_param *q = &p->param[p->param_count];
+    q->bytes = bytes;
+    q->has_initial = rg_chance(rng, 70);
+    q->counts = -1;
+    for (uint32_t b = 0; b < q->bytes; b++)
+        q->initial[b] = (unsigned char)rg_below(rng, 256);
+    return p->param_count++;
+}
+
 static void make_params(struct rg_program *p, struct rg_rng *rng)
 {
     uint32_t params = rg_below(rng, 5);
-    for (uint32_t i = 0; i < params; i++) {
-        struct rg_param *q = &p->param[p->param_count++];
-        q->bytes = 1 + rg_below(rng, RG_PARAM_BYTES);
-        q->has_initial = rg_chance(rng, 70);
-        q->counts = -1;
-        for (uint32_t b = 0; b < q->bytes; b++)
-            q->initial[b] = (unsigned char)rg_below(rng, 256);
-    }
+    for (uint32_t i = 0; i < params; i++)
+        (void)rg_add_param(p, rng, 1 + rg_below(rng, RG_PARAM_BYTES));
 }
 
 static uint32_t random_size(struct rg_rng *rng)
@@ -138,6 +205,7 @@ static void make_places(struct rg_program *p, struct rg_rng *rng)
     make_wraps(p, rng);
     for (uint32_t rings = rg_below(rng, 3); rings > 0; rings--)
         make_ring(p, rng);
+    make_featured(p, rng);
     if (p->profile == RG_CONCURRENT || rg_chance(rng, 25))
         for (uint32_t bound = 1 + rg_below(rng, 2); bound > 0; bound--)
             make_bound(p, rng);
@@ -157,9 +225,7 @@ struct rg_program *rg_program_new(uint64_t seed)
                                 : RG_CONCURRENT;
     p->window = 1 + rg_below(&rng, 8);
     p->tracks = 1u << rg_below(&rng, 3);
-    p->fails = (p->profile == RG_BY_HAND || p->profile == RG_CHECKED) && rg_chance(&rng, 35);
-    p->on_failure =
-        p->fails && rg_chance(&rng, 30) ? RONDO_ON_FAILURE_CONTINUE : RONDO_ON_FAILURE_CANCEL;
+    rg_features_draw(p, &rng);
     p->record = calloc(RG_NODES, sizeof *p->record);
     p->node = calloc(RG_NODES, sizeof *p->node);
     p->order = calloc(RG_NODES, sizeof *p->order);
@@ -168,6 +234,8 @@ struct rg_program *rg_program_new(uint64_t seed)
     make_places(p, &rng);
     make_params(p, &rng);
     uint32_t nodes = random_size(&rng);
+    if (p->fails && nodes > 60)
+        nodes = 60; /* the oracle looks at each byte */
     rg_records_make(p, &rng, p->profile == RG_CHECKED && nodes > 50 ? 50 : nodes);
     rg_script_make(p, &rng);
     return p;

@@ -12,15 +12,62 @@
 enum {
     RG_CELLS = 16, /* stamps kept per node: more than any window plus any distance */
     RG_NODES = 500,
-    RG_MEMORIES = 32,
-    RG_BUFFERS = 48,
-    RG_SLOTS = 24,
-    RG_PARAMS = 24,
+    RG_MEMORIES = 48,
+    RG_BUFFERS = 64,
+    RG_SLOTS = 30,
+    RG_PARAMS = 28,
     RG_PARAM_BYTES = 32,
     RG_ACCESSES = 4,
     RG_RING = 7,
     RG_PATCH_BYTES = 32,
-    RG_STEPS = 40
+    RG_STEPS = 40,
+    RG_NESTS = 6,
+    RG_COUNTERS = 4,
+    RG_MEMBERS = 3
+};
+
+/* What a program may use beyond plain records and calls; each draws a few of these. */
+#define RG_FEATURES(X)                \
+    X(EVERY, "every")                 \
+    X(GATE, "when param")             \
+    X(FLAG, "when flag")              \
+    X(NESTED, "nested")               \
+    X(REPEATED, "nested twice")       \
+    X(STOP, "stop")                   \
+    X(COUNTER, "signal and wait")     \
+    X(PARTNER, "two execs")           \
+    X(EVENT_PARAM, "event parameter") \
+    X(EVENT_AT, "event_at")           \
+    X(DETACHED, "detached")           \
+    X(BLOCKING, "may block")          \
+    X(SPMD, "spmd")                   \
+    X(HOSTED, "hosted")               \
+    X(COMMUTE, "commute")             \
+    X(REDUCE, "reduce")               \
+    X(TEMPORARY, "temporary")         \
+    X(TOKEN, "token")                 \
+    X(ALLREDUCE, "allreduce")         \
+    X(GROUP, "group")                 \
+    X(UPDATE, "update")               \
+    X(UPDATE_TASK, "update_task")     \
+    X(ENABLE, "enable")               \
+    X(PROFILE, "profile")             \
+    X(STATIC, "static")               \
+    X(CPUS, "cpus")                   \
+    X(PRIORITY, "priority")           \
+    X(TIMED, "timed")                 \
+    X(TRACED, "traced")               \
+    X(DEADLINE, "deadline ahead")     \
+    X(LATE, "deadline past")          \
+    X(NOT_BEFORE, "not before")       \
+    X(DONE, "done")                   \
+    X(FAILING, "failing")             \
+    X(CONTINUE, "on_failure continue")
+enum rg_feature {
+#define RG_FEATURE_ENUM(name, text) RG_F_##name,
+    RG_FEATURES(RG_FEATURE_ENUM)
+#undef RG_FEATURE_ENUM
+        RG_F_COUNT
 };
 
 enum rg_profile {
@@ -29,8 +76,19 @@ enum rg_profile {
     RG_CHECKED,   /* RONDO_EDGES_EXPLICIT: every conflict has its edge */
     RG_CONCURRENT /* writes only what is bound per replay */
 };
-enum rg_kind { RG_TASK, RG_FENCE, RG_NOTHING, RG_FOR, RG_CALL, RG_COPY, RG_FILL };
-enum rg_slot_kind { RG_FIXED, RG_RINGED, RG_BOUND };
+enum rg_kind {
+    RG_TASK,
+    RG_FENCE,
+    RG_NOTHING,
+    RG_FOR,
+    RG_CALL,
+    RG_COPY,
+    RG_FILL,
+    RG_ALLREDUCE,
+    RG_SIGNAL,
+    RG_AWAIT
+};
+enum rg_slot_kind { RG_FIXED, RG_RINGED, RG_BOUND, RG_TEMPORARY, RG_TOKEN };
 
 struct rg_rng {
     uint64_t state;
@@ -55,8 +113,11 @@ struct rg_buffer {
 
 struct rg_slot {
     enum rg_slot_kind kind;
-    rondo_shape shape;
+    rondo_shape shape; /* of a token: with elements of one byte, which only the oracle has */
     int dims;
+    uint32_t type;            /* RONDO_F64...: holds small whole numbers; 0: any bytes */
+    int flag;                 /* holds 0 and 1 */
+    int zeroed;               /* RG_TEMPORARY */
     uint32_t buffer[RG_RING]; /* the fixed one, the ring, or what may be bound */
     uint32_t count, first, stride;
     uint32_t alias; /* its own index, or that of the slot it shares its buffer with */
@@ -65,13 +126,15 @@ struct rg_slot {
 struct rg_param {
     uint32_t bytes;
     int has_initial;
+    int gate;       /* is 0 every other time */
+    int event;      /* holds a rondo_event */
     int32_t counts; /* record whose copy or fill it sizes, -1: an ordinary one */
     unsigned char initial[RG_PARAM_BYTES];
 };
 
 struct rg_access {
     uint32_t slot;
-    uint32_t mode, flags;
+    uint32_t mode, flags, type, op;
     int16_t halo[3];
     rondo_region region; /* as recorded */
 };
@@ -86,8 +149,25 @@ struct rg_range {
     size_t offset, bytes;
 };
 
+struct rg_when {
+    uint32_t every, phase;
+    int32_t param, flag; /* -1: none */
+};
+
 struct rg_record {
     enum rg_kind kind;
+    uint32_t member; /* of a group */
+    uint32_t nest;   /* + 1; 0: none */
+    uint32_t twin;   /* the record whose body it runs: itself but in a nest recorded again */
+    int repeated;    /* runs, or is run as, another's body: no stamps */
+    int must_run;    /* writes a temporary first: always runs */
+    struct rg_when when;
+    uint32_t flags, team, stop_lag; /* RONDO_SPMD... */
+    uint32_t counter;               /* RG_SIGNAL, RG_AWAIT */
+    uint64_t first, step;
+    int32_t event;     /* RG_AWAIT: the parameter; -1: a counter */
+    uint32_t partner;  /* RG_SIGNAL: to, RG_AWAIT: from the other exec */
+    uint32_t type, op; /* RG_ALLREDUCE */
     uint32_t first_node, node_count;
     uint32_t access_count;
     struct rg_access access[RG_ACCESSES]; /* of a copy: from, to; of a fill: to */
@@ -110,14 +190,26 @@ struct rg_record {
 
 struct rg_node {
     uint32_t record;
+    uint32_t twin; /* the node whose body it runs */
     rondo_region chunk;
     struct rg_boxes boxes[RG_ACCESSES];
-    uint32_t pred_first, pred_count; /* in rg_program.pred: by hand, expanded */
+    /* In rg_program.pred. First those by hand, expanded, then those that follow: through nodes that
+     * leave no stamp, and over tokens. */
+    uint32_t pred_first, hand_count, pred_count;
 };
+
+/* Records [first, end) are recorded in a subgraph of their own, or are those of nest `twin` again.
+ */
+struct rg_nest {
+    uint32_t first, end, twin, member;
+    struct rg_when when;
+    uint8_t map[RG_SLOTS]; /* slot of the inner -> slot of the outer recording; RG_UNMAPPED */
+};
+enum { RG_UNMAPPED = 255 };
 
 enum rg_edge_how { RG_AFTER, RG_CARRIED, RG_EDGE };
 struct rg_edge {
-    uint32_t from, to; /* records */
+    uint32_t from, to; /* records; one in a nest that the other is not in: all of the nest */
     uint32_t distance;
     enum rg_edge_how how;
 };
@@ -133,21 +225,50 @@ enum rg_step_kind {
     RG_EVENT_WAIT, /* of the last replay */
     RG_SET_PARAM,
     RG_SET_MODE, /* only where the variant toggles */
-    RG_RESET
+    RG_RESET,
+    RG_EVENT_AT,    /* of a record in the last replay */
+    RG_UPDATE,      /* all functions and arguments of a member */
+    RG_UPDATE_TASK, /* of a record */
+    RG_ENABLE       /* a record on or off */
+};
+enum {
+    RG_WITH_DONE = 1,
+    RG_WITH_TIMED = 2,
+    RG_WITH_DEADLINE = 4,
+    RG_WITH_NOT_BEFORE = 8,
+    RG_WITH_AT = 16
 };
 struct rg_step {
     enum rg_step_kind kind;
-    uint32_t count;          /* replays, 1 at least */
-    uint32_t given, strided; /* bit p: the call gives parameter p, anew for each replay */
-    uint64_t salt;           /* chooses values */
-    uint32_t param;          /* RG_SET_PARAM */
-    uint32_t mode;           /* RG_SET_MODE */
+    uint32_t count;           /* replays, 1 at least */
+    uint32_t given, strided;  /* bit p: the call gives parameter p, anew for each replay */
+    uint64_t salt;            /* chooses values */
+    uint32_t param;           /* RG_SET_PARAM */
+    uint32_t mode;            /* RG_SET_MODE */
+    uint32_t member;          /* which exec of the group */
+    uint32_t record, version; /* RG_EVENT_AT, RG_UPDATE...; RG_ENABLE: 0 or 1 */
+    int late;                 /* its deadline has passed */
+    uint32_t with;            /* RG_WITH_DONE... */
     uint8_t bind[RG_SLOTS];
 };
 
 struct rg_program {
     uint64_t seed;
     enum rg_profile profile;
+    uint64_t features, used; /* drawn; in use */
+    int sometimes;           /* some nodes do not run in every replay */
+    int stops, late;
+    uint32_t member_count, nest_count, counter_count;
+    struct {
+        uint32_t first_record, end_record, first_node, end_node;
+    } member[RG_MEMBERS];
+    struct rg_nest nest[RG_NESTS];
+    uint8_t memory_type[RG_MEMORIES], memory_flag[RG_MEMORIES];
+    uint8_t memory_hidden[RG_MEMORIES]; /* of temporaries and tokens: the oracle's own */
+    uint8_t ready[RG_SLOTS]; /* while records are made: temporaries that have been written */
+    uint32_t open;           /* the nest being made + 1 */
+    uint32_t members_made;
+    int plain_edges; /* every edge goes forward in the recording */
     uint32_t memory_count, buffer_count, slot_count, param_count, record_count, node_count;
     size_t memory_bytes[RG_MEMORIES];
     struct rg_buffer buffer[RG_BUFFERS];
@@ -160,14 +281,24 @@ struct rg_program {
     struct rg_edge *edge;
     uint32_t edge_count, edge_capacity;
     struct rg_pred *pred;
-    uint32_t pred_count;
-    uint32_t *order; /* an order of the nodes that all edges agree with */
+    uint32_t pred_count, pred_capacity;
+    uint32_t flag_box; /* the first element of any slot */
+    uint32_t *order;   /* an order of the nodes that all edges agree with */
     uint32_t window, tracks, on_failure;
     int fails; /* some task may fail */
     uint32_t step_count;
     struct rg_step step[RG_STEPS];
 };
 
+static inline int rg_has(const struct rg_program *p, enum rg_feature feature)
+{
+    return (int)(p->features >> feature & 1);
+}
+static inline void rg_use(struct rg_program *p, enum rg_feature feature)
+{
+    p->used |= 1ull << feature;
+}
+extern const char *const rg_feature_names[RG_F_COUNT];
 /* Never NULL: aborts without memory. */
 struct rg_program *rg_program_new(uint64_t seed);
 void rg_program_free(struct rg_program *p);
@@ -199,14 +330,20 @@ struct rg_cell {
     uint64_t value;
     uint64_t failed; /* 1: it failed there */
 };
+struct rg_partner; /* random_partner.c */
 
 struct rg_run {
     const struct rg_program *program;
     unsigned char *memory[RG_MEMORIES];
-    struct rg_cell *cell; /* node * RG_CELLS + replay % RG_CELLS */
-    atomic_ullong *runs;  /* by node: executions */
-    uint64_t *calls;      /* by record: executions of RG_CALL */
-    uint32_t workers;     /* 0: the oracle */
+    struct rg_cell *cell;                        /* node * RG_CELLS + replay % RG_CELLS */
+    atomic_ullong *runs;                         /* by node: executions */
+    uint64_t *calls;                             /* by record: executions of RG_CALL */
+    uint32_t workers;                            /* processors of the exec; 0: the oracle */
+    rondo_counter counter[RG_COUNTERS], promise; /* the latter: of events that the helper raises */
+    atomic_ullong promised;
+    atomic_int stop; /* a node has called rondo_task_stop; the oracle's */
+    struct rg_partner *partner;
+    struct rg_cell answer[RG_CELLS]; /* of the partner, by replay */
     int cells_exact;      /* every node runs in every replay, so a cell's old stamp is known */
     int follows_failures; /* a node may run behind one that failed in an earlier replay */
     atomic_int failed;    /* a body found something wrong */
@@ -220,7 +357,7 @@ int rg_run_wrong(struct rg_run *run, const char *format, ...) __attribute__((for
 /* What a task's arg_bytes hold. */
 struct rg_arg {
     struct rg_run *run;
-    uint32_t record, zero;
+    uint32_t record, version;
     unsigned char patched[RG_PATCH_BYTES];
 };
 /* What a node computes from and into. */
@@ -229,10 +366,15 @@ struct rg_frame {
     unsigned char *base[RG_ACCESSES];
     const unsigned char *param[3];
     const unsigned char *patched;
+    uint32_t version;
+    rondo_task *self; /* NULL: the oracle's */
+    uint32_t rank, team;
 };
 /* random_body.c: what node `node` does; nonzero where it is to fail. */
 int rg_body(struct rg_run *run, uint32_t node, const struct rg_frame *frame);
 int rg_fails(const struct rg_program *p, uint32_t node, uint64_t replay);
+/* Whether a node that may stop does, in this replay. */
+int rg_stops(const struct rg_program *p, uint32_t node, uint64_t replay);
 void rg_call_body(struct rg_run *run, uint32_t record);
 
 /* ---- recording (random_record.c) */
@@ -241,17 +383,34 @@ struct rg_call_context {
     struct rg_run *run;
     uint32_t record;
 };
+/* One member's recording. */
 struct rg_recorded {
+    rondo_runtime runtime;
     rondo_subgraph subgraph;
     rondo_buffer buffer[RG_BUFFERS];
     rondo_slot slot[RG_SLOTS];
     rondo_param param[RG_PARAMS];
     rondo_node *node; /* by record */
     struct rg_call_context *context;
+    uint32_t inner_count; /* of nests that are no others' twins */
+    struct {
+        uint32_t nest;
+        rondo_slot slot[RG_SLOTS];
+        rondo_param param[RG_PARAMS];
+        rondo_subgraph subgraph;
+    } inner[RG_NESTS];
+    const uint32_t *version; /* by record */
 };
+/* random_task.c: the function of every task, and its context's. */
+int rg_run_task(rondo_task *self, const void *arg);
+void rg_release_context(void *context);
 extern atomic_ullong rg_contexts_made, rg_contexts_released;
 /* 0, or what went wrong is in run->what. */
-int rg_record(struct rg_run *run, rondo_runtime runtime, struct rg_recorded *recorded);
+int rg_record(struct rg_run *run, rondo_runtime runtime, uint32_t member, const uint32_t *version,
+              struct rg_recorded *recorded);
+/* Another function and argument for a record's node. */
+rondo_status rg_record_again(struct rg_run *run, rondo_exec exec, rondo_node node, uint32_t record,
+                             uint32_t version);
 void rg_recorded_free(struct rg_recorded *recorded); /* ends subgraph and buffers too */
 
 /* ---- running (random_run.c) */
@@ -261,10 +420,16 @@ struct rg_variant {
     uint32_t mode, order, schedule;
     int toggles; /* RG_SET_MODE steps are performed */
 };
+struct rg_place {
+    rondo_runtime runtime;
+    uint32_t workers, used; /* of the runtime; of the exec, the first ones */
+};
 /* What the oracle says of the script. */
 struct rg_expected;
 /* 0, or what went wrong is in run->what. */
-int rg_play(struct rg_run *run, rondo_runtime runtime, const struct rg_variant *variant,
+int rg_play(struct rg_run *run, const struct rg_place *place, const struct rg_variant *variant,
             const struct rg_expected *expected);
+/* Execs that could not be compiled and were made with RONDO_AUTO instead. */
+extern uint64_t rg_not_compiled;
 
 #endif
