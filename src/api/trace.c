@@ -17,8 +17,8 @@ rondo_status rondo_trace_start(rondo_runtime runtime, uint64_t most_spans)
     return status;
 }
 
-rondo_status rondo_trace_stop(rondo_runtime runtime,
-                              void (*write)(void *context, const char *text), void *context)
+rondo_status rondo_trace_stop(rondo_runtime runtime, void (*write)(void *context, const char *text),
+                              void *context)
 {
     rondo_status status;
     struct rd_runtime *rt;

@@ -111,7 +111,6 @@ static rondo_exec three_nodes(rondo_runtime rt, const struct et_mode *mode, uint
 {
     rondo_instantiate_options o = { .mode = mode->mode,
                                     .order = mode->order,
-                                    .schedule = mode->schedule,
                                     .schedule = mode->schedule };
     rondo_subgraph g;
     rondo_exec exec;
@@ -384,7 +383,6 @@ static void skipped_nodes(const struct et_mode *mode)
     rondo_instantiate_options o = { .mode = mode->mode,
                                     .order = mode->order,
                                     .schedule = mode->schedule,
-                                    .schedule = mode->schedule,
                                     .on_failure = RONDO_ON_FAILURE_CONTINUE };
     ET_OK(rondo_subgraph_create(rt, NULL, &g));
     p = rondo_subgraph_param(g, "p", sizeof off, &off);
@@ -428,7 +426,6 @@ static void times(const struct et_mode *mode)
     rondo_runtime rt = et_runtime(2);
     rondo_instantiate_options o = { .mode = mode->mode,
                                     .order = mode->order,
-                                    .schedule = mode->schedule,
                                     .schedule = mode->schedule };
     rondo_replay_args timed = { .flags = RONDO_TIMED, .count = 5 };
     struct text page = { NULL, 0, 0 };
