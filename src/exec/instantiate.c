@@ -401,11 +401,11 @@ static rondo_status build(struct rd_exec *x, struct rd_subgraph *g, struct rd_su
         status = rd_exec_check_regions(x, e);
     if (!status)
         status = take_recipe(x, e);
-    if (!status)
-        status = compile_first(x, g, &plan);
     if (!status && x->helpers)
         status = start_helpers(x);
     if (!status)
+        status = compile_first(x, g, &plan);
+    if (!status) /* the plan is the core's, whatever comes of it */
         status = rd_core_new(x, plan, RD_CORE_LANES, &core);
     if (!status)
         status = rd_exec_lower_ops(x, e, core);
