@@ -388,7 +388,8 @@ static RD_NOINLINE rondo_status submit_parts(rondo_exec handle, const rondo_repl
     rondo_value values[PART_VALUES];
     uint64_t begin = UINT64_MAX;
     rondo_status status;
-    memcpy(values, args->values, args->value_count * sizeof *values);
+    for (uint32_t i = 0; i < args->value_count; i++)
+        values[i] = args->values[i];
     rest.values = values;
     do {
         first = rest;
