@@ -25,7 +25,8 @@
  * 10  a context with a destructor             cases_lifetime: contexts_are_released_once_...
  * 11  spans of a trace                        trace: a_span_per_node_and_replay
  * 12  a forgotten edge                        cases_failure: a_forgotten_edge_is_reported
- * 13  the schedule chosen by itself           auto
+ * 13  the schedule chosen by itself           auto: the_best_by_its_own_figures_is_kept,
+ *                                             one_tiny_node_has_no_choice_and_says_why
  * 16  several threads, execs, runtimes        cases_threads
  * 17  large recordings                        cases_large
  * 18  bindings that overlap                   cases_failure: bindings_that_overlap_are_refused_...
@@ -36,7 +37,7 @@
  * 26  a caller that holds a lock              cases_threads: a_waiting_caller_runs_no_other_...
  * 27  a full window behind a counter          stall: a_full_window_behind_a_counter
  * 28  a solver that stops                     here: a_solver_stops_and_goes_on
- * 29  recordings that alternate               group
+ * 29  recordings that alternate               group: two_that_alternate_are_as_the_plain_loop
  * 30  OpenMP inside a task                    ../machine/test_host: openmp; team: hosted
  * 31  old code, wrapped step by step          cases_values: old_code_is_right_at_every_stage_...
  * 32  an undeclared touch                     check: names_the_first_undeclared_touch
