@@ -197,7 +197,7 @@ static void place_nodes(struct builder *b)
         uint16_t home = b->in->home ? b->in->home[v] : (uint16_t)0;
         w->node[b->op_of[v]].bound = bound;
         if (w->home)
-            w->home[b->op_of[v]] = home < w->workers ? home : (uint16_t)(v % w->workers);
+            w->home[b->op_of[v]] = (uint16_t)(home < w->workers ? home : v % w->workers);
     }
 }
 
