@@ -175,16 +175,25 @@ static int make_frames(struct rd_core *c, struct rd_track *t)
     return 1;
 }
 
+static size_t own_ops(const struct rd_core *c)
+{
+    return (size_t)c->plan->nodes * (c->plan->variants > 1 ? c->plan->variants : 1);
+}
+
+/* The first track has the plan's, the others copies: see rd_track_ops. */
 static int make_ops(struct rd_core *c)
 {
     struct rd_plan *plan = c->plan;
-    size_t nodes = plan->nodes;
+    size_t bytes = plan->nodes * sizeof *plan->op;
     c->track[0].op = plan->op;
     for (uint32_t i = 1; i < c->tracks; i++) {
-        c->track[i].op = rd_alloc_array(&c->x->rt->alloc, nodes, sizeof *plan->op);
-        if (!c->track[i].op)
+        struct rd_op *op = rd_alloc_array(&c->x->rt->alloc, own_ops(c), sizeof *op);
+        c->track[i].op = op;
+        if (!op)
             return 0;
-        memcpy(c->track[i].op, plan->op, nodes * sizeof *plan->op);
+        memcpy(op, plan->op, bytes);
+        for (uint32_t v = 1; v < plan->variants; v++)
+            memcpy(op + v * (size_t)plan->nodes, plan->variant[v - 1].op, bytes);
     }
     return 1;
 }
@@ -337,15 +346,22 @@ void rd_core_copy_work(struct rd_core *c, const struct rd_core *like)
     rd_core_copy_variants(c);
 }
 
-/* The ops of all variants do the same. */
+static void copy_variants(struct rd_track *t)
+{
+    for (uint32_t v = 1; v < t->plan->variants; v++) {
+        struct rd_op *op = rd_track_ops(t, v);
+        for (uint32_t i = 0; i < t->plan->nodes; i++) {
+            op[i].fn = t->op[i].fn;
+            op[i].arg = t->op[i].arg;
+        }
+    }
+}
+
+/* The ops of all variants of a track do the same. */
 void rd_core_copy_variants(struct rd_core *c)
 {
-    const struct rd_plan *plan = c->plan;
-    for (uint32_t v = 1; v < plan->variants; v++)
-        for (uint32_t i = 0; i < plan->nodes; i++) {
-            plan->variant[v - 1].op[i].fn = plan->op[i].fn;
-            plan->variant[v - 1].op[i].arg = plan->op[i].arg;
-        }
+    for (uint32_t k = 0; k < c->tracks; k++)
+        copy_variants(&c->track[k]);
 }
 
 rondo_status rd_core_need_interpreter(struct rd_core *c)
@@ -374,6 +390,45 @@ void rd_core_attach(struct rd_core *c)
     }
 }
 
+static void set_rests(struct rd_core *c, uint32_t rests)
+{
+    pthread_mutex_lock(&c->series->lock);
+    rd_store_relaxed(&c->rests, rests); /* read under the lock */
+    pthread_mutex_unlock(&c->series->lock);
+}
+
+int rd_core_rest(struct rd_core *c)
+{
+    struct rd_series *s = c->series;
+    int rests;
+    pthread_mutex_lock(&s->lock);
+    rests = RD_WORD_CORE(rd_load_acquire(&s->word)) != c->number &&
+            rd_load_acquire(&s->all->done) >= c->last;
+    rd_store_relaxed(&c->rests, rests != 0); /* read under the lock, by who would change to it */
+    pthread_mutex_unlock(&s->lock);
+    for (uint32_t i = 0; rests && i < c->tracks; i++) {
+        struct rd_track *t = &c->track[i];
+        rd_store_release(&t->detach, 1); /* pairs with the workers' acquire */
+        for (uint32_t k = 0; k < t->lanes; k++)
+            rd_worker_poke(rd_exec_worker(c->x, t->lane[k].processor));
+    }
+    return rests;
+}
+
+int rd_core_wake(struct rd_core *c)
+{
+    if (rd_load_relaxed(&c->x->closed)) /* the cleaner may have seen all its cores closed */
+        return 0;
+    for (uint32_t i = 0; i < c->tracks; i++)
+        if (rd_load_acquire(&c->track[i].attached)) /* pairs with the workers' last touch */
+            return 0;
+    for (uint32_t i = 0; i < c->tracks; i++)
+        rd_store_relaxed(&c->track[i].detach, 0); /* published by the push */
+    rd_core_attach(c);
+    set_rests(c, 0);
+    return 1;
+}
+
 /* ---- the end */
 
 static int is_drained(struct rd_core *c, uint64_t end, struct rd_unmet *unmet)
@@ -395,7 +450,7 @@ static int is_detached(struct rd_core *c)
     int left = 0;
     for (uint32_t i = 0; c->attached && i < c->tracks; i++) {
         struct rd_track *t = &c->track[i];
-        if (!rd_load_relaxed(&t->detach)) { /* only the cleaner writes it */
+        if (!rd_load_relaxed(&t->detach)) { /* written under the lock, or by the cleaner alone */
             rd_store_release(&t->detach, 1);
             for (uint32_t k = 0; k < t->lanes; k++)
                 rd_worker_poke(rd_exec_worker(c->x, t->lane[k].processor));
@@ -533,7 +588,7 @@ static void free_track(struct rd_core *c, struct rd_track *t)
     rd_flow_free(a, t->flow);
     free_over(c, t);
     if (t != c->track) /* the first one's are the plan's */
-        rd_free_array(a, t->op, c->plan->nodes, sizeof *t->op);
+        rd_free_array(a, t->op, own_ops(c), sizeof *t->op);
 }
 
 void rd_core_free(struct rd_core *c)

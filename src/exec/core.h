@@ -18,6 +18,7 @@ struct rd_core {
     uint32_t number; /* in the series */
     int in_series, attached;
     rd_atomic32 retired; /* its exec has another one for what it did */
+    rd_atomic32 rests;   /* its lanes are on no agenda; changed under both locks */
     uint32_t tracks, window;
     struct rd_track *track;
     /* The gate of the first frames after a change to this core; count 0: none so far. */
@@ -47,6 +48,11 @@ int rd_core_closed(struct rd_core *c, uint64_t end, struct rd_unmet *unmet);
 int rd_core_sweep(struct rd_core *c, struct rd_unmet *unmet);
 /* Puts lanes to work unless the exec was destroyed; 0 then. Of a core made after its exec. */
 int rd_core_start(struct rd_core *c);
+/* Takes its lanes off their workers' agendas, and no tickets until rd_core_wake; under the exec's
+ * lock. 0: it still runs, or is about to. */
+int rd_core_rest(struct rd_core *c);
+/* Puts them back. 0: the workers have not let go of them yet, or the exec was destroyed. */
+int rd_core_wake(struct rd_core *c);
 /* Tickets go to `by` from now on; `old`, of the same exec, retires. x->core is `by` already. */
 void rd_core_replace(struct rd_core *old, struct rd_core *by);
 rondo_status rd_core_need_interpreter(struct rd_core *c);

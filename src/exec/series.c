@@ -185,7 +185,8 @@ rondo_status rd_series_switch(struct rd_series *s, struct rd_core *core, struct 
     pthread_mutex_lock(&s->lock);
     word = rd_load_acquire(&s->word);
     if (RD_WORD_CORE(word) == core->number ||
-        rd_load_relaxed(&core->retired)) /* its exec has another one by now */
+        rd_load_relaxed(&core->retired) || /* its exec has another one by now */
+        rd_load_relaxed(&core->rests))
         goto unlock;
     if (rd_load_relaxed(&s->frozen)) { /* nothing is given out until what runs has ended */
         *source = s->all;

@@ -46,6 +46,7 @@ struct rd_tuner {
     pthread_mutex_t lock; /* of all below; only tried by submitters and who ends a replay */
     enum stage stage;
     int built;  /* the job is done */
+    int rested; /* those that were not kept are on no agenda */
     int forced; /* the user chose a mode */
     struct candidate candidate[CANDIDATES];
     uint32_t now, best, round, trials;
@@ -164,6 +165,38 @@ static void rank(struct rd_tuner *t)
     }
 }
 
+/* Of cores, those that are made for the trial. Lanes are there for other modes, too. */
+static int may_rest(const struct rd_tuner *t, uint32_t which)
+{
+    return (which == ONE_LANE || which == FLOW) && which != t->best && t->candidate[which].core;
+}
+
+/* Takes those that were not kept off their workers' agendas, once their last replays ended. */
+static void rest_others(struct rd_tuner *t)
+{
+    int all = 1;
+    if (pthread_mutex_trylock(&t->x->lock)) /* somebody changes the exec: the next submit tries */
+        return;
+    for (uint32_t i = 0; i < CANDIDATES; i++)
+        if (may_rest(t, i) && !rd_load_relaxed(&t->candidate[i].core->rests)) /* under the lock */
+            all &= rd_core_rest(t->candidate[i].core);
+    pthread_mutex_unlock(&t->x->lock);
+    t->rested = all;
+}
+
+/* Puts them back; one that cannot be is left out of the trial. */
+static void wake_others(struct rd_tuner *t)
+{
+    pthread_mutex_lock(&t->x->lock);
+    for (uint32_t i = 0; i < CANDIDATES; i++) {
+        struct rd_core *c = t->candidate[i].core;
+        if (c && i != INTERPRETED && rd_load_relaxed(&c->rests)) /* under the lock */
+            t->candidate[i].out = !rd_core_wake(c);
+    }
+    pthread_mutex_unlock(&t->x->lock);
+    t->rested = 0;
+}
+
 static void settle(struct rd_tuner *t)
 {
     t->stage = SETTLED;
@@ -183,6 +216,7 @@ static void begin_trial(struct rd_tuner *t)
         t->candidate[i].samples = 0;
         t->candidate[i].out = 0;
     }
+    wake_others(t);
     watch(t, 1);
     go_to(t, LANES);
 }
@@ -246,6 +280,8 @@ void rd_tuner_step(struct rd_exec *x, uint64_t count)
     } else if (t->stage == TRYING && t->candidate[t->now].samples >= (t->round + 1) * SAMPLES) {
         go_on(t);
     } else if (t->stage == SETTLED && rd_load_acquire(&x->core) == t->candidate[t->best].core) {
+        if (!t->rested)
+            rest_others(t);
         look_again(t);
     }
 unlock:
