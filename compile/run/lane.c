@@ -124,7 +124,7 @@ static RD_NOINLINE void take_variant(struct rd_lane *l, const struct rd_frame *f
         l->wait = l->track->wait + lane->wait_first;
     } else {
         const struct rd_plan_variant *v = &plan->variant[f->variant - 1];
-        l->op = v->op + lane->first;
+        l->op = rd_track_ops(l->track, f->variant) + lane->first;
         l->wait = v->wait + v->wait_first[l->number];
     }
 }

@@ -136,7 +136,7 @@ static void publish_from(struct rd_track *t, const struct rd_plan_lane *lane, ui
     for (; position + 1 < lane->length; position++) {
         publish_op(&t->op[lane->first + position], position);
         for (uint32_t v = 1; v < plan->variants; v++)
-            publish_op(&plan->variant[v - 1].op[lane->first + position], position);
+            publish_op(&rd_track_ops(t, v)[lane->first + position], position);
     }
 }
 

@@ -45,10 +45,11 @@ static void each_op(struct rd_exec *x, uint32_t node,
     pthread_mutex_lock(&x->lock);
     for (struct rd_core *c = x->cores; c; c = c->next) {
         uint32_t at = c->plan->op_of_node[node];
-        for (uint32_t k = 0; k < c->tracks; k++)
+        for (uint32_t k = 0; k < c->tracks; k++) {
             change(&c->track[k].op[at], context);
-        for (uint32_t v = 1; v < c->plan->variants; v++)
-            change(&c->plan->variant[v - 1].op[at], context);
+            for (uint32_t v = 1; v < c->plan->variants; v++)
+                change(&rd_track_ops(&c->track[k], v)[at], context);
+        }
     }
     pthread_mutex_unlock(&x->lock);
 }

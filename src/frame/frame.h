@@ -181,6 +181,17 @@ struct rd_track {
     rd_atomic64 to_wake; /* taken from there by a submit, for those it woke to wake */
 };
 
+/* The ops of a variant of the plan. The first track's are the plan's; others have their own, one
+ * variant behind the other, since nodes may keep something in their arguments. */
+static inline struct rd_op *rd_track_ops(const struct rd_track *t, uint32_t variant)
+{
+    if (!variant)
+        return t->op;
+    if (t->op == t->plan->op)
+        return t->plan->variant[variant - 1].op;
+    return t->op + (size_t)variant * t->plan->nodes;
+}
+
 /* The looks at wake words that a driver owes after the end of a replay, behind a fence. */
 enum rd_owed { RD_OWES_NOTHING, RD_OWES_COUNTER, RD_OWES_END };
 
