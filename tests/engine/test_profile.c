@@ -89,6 +89,15 @@ static const struct em_mode profiled[] = {
 };
 enum { PROFILED = sizeof profiled / sizeof *profiled };
 
+/* Preempted ones may have taken long, too. */
+static int others_are_short(rondo_exec exec, const struct recorded *r)
+{
+    double sum = 0;
+    for (int i = 2; i < NODES; i++)
+        sum += info_of(exec, r->node[i]).max_ns;
+    return sum < info_of(exec, r->node[0]).min_ns / 2;
+}
+
 /* ---- replay by replay */
 
 static void profile(const struct em_mode *m, uint32_t workers, uint32_t replays)
@@ -117,7 +126,7 @@ static void profile(const struct em_mode *m, uint32_t workers, uint32_t replays)
         cr_assert_eq(info_of(exec, r.node[i]).runs, replays, "%s", m->name);
     check_runs(replays + 25);
     /* Said to cost the same, they were in one row of eight. Auto may be trying one lane. */
-    if (workers > 1 && m->schedule != RONDO_SCHEDULE_AUTO)
+    if (workers > 1 && m->schedule != RONDO_SCHEDULE_AUTO && others_are_short(exec, &r))
         cr_assert(info_of(exec, r.node[0]).processor != info_of(exec, r.node[1]).processor, "%s",
                   m->name);
     ET_OK(rondo_exec_destroy(exec));
