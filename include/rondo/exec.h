@@ -163,11 +163,11 @@ RONDO_API rondo_status rondo_exec_reset(rondo_exec exec);
  */
 RONDO_API rondo_status rondo_exec_update(rondo_exec exec, rondo_subgraph subgraph);
 /* The same for one task: its function, argument, context and cost. Accesses, edges and flags must
- * be those recorded (or none given). */
+ * be those recorded (or none given). Waits for the replays in flight; WOULD_BLOCK inside a task. */
 RONDO_API rondo_status rondo_exec_update_task_sized(rondo_exec exec, rondo_node node,
                                                     const rondo_task_desc *desc, size_t desc_bytes);
 /* Switches a node off (0) or on for replays submitted from now on. What it would order is still
- * ordered. The boundary is serial. */
+ * ordered. The boundary is serial. Waits for the replays in flight; WOULD_BLOCK inside a task. */
 RONDO_API rondo_status rondo_exec_enable(rondo_exec exec, rondo_node node, int enabled);
 /* Every lane touches, on its own processor, the pages that its nodes write, so that memory nobody
  * has touched yet comes from that processor's node. Contents stay. AGAIN: replays are in flight.

@@ -433,7 +433,7 @@ static void end_members(const struct em_mode *m, int first, int step)
     for (int n = 1; n < 3; n++) {
         int last = (first + n * step) % 3;
         ET_OK(rondo_replay_and_wait(exec[last], NULL, -1, &result));
-        cr_assert_eq(result.replay, 1 + n);
+        cr_assert_eq(result.replay, 1 + (uint64_t)n);
         ET_OK(rondo_event_result(of_first, &result)); /* the others keep it */
         cr_assert_eq(result.replay, 0);
         ET_OK(rondo_event_result(of_next, &result));

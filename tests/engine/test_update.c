@@ -551,7 +551,7 @@ static void fail_and_update(const struct em_mode *m)
         cr_assert_eq(result.status, i == 2             ? RONDO_ERR_FAILED
                                     : i == 3 || i == 4 ? RONDO_ERR_CANCELLED
                                                        : RONDO_OK);
-        cr_assert_eq(result.replay, i, "%s: %d: %llu", m->name, i,
+        cr_assert_eq(result.replay, (uint64_t)i, "%s: %d: %llu", m->name, i,
                      (unsigned long long)result.replay);
         if (i >= 2 && i < 5)
             cr_assert_str_eq(result.node, "old");
