@@ -19,7 +19,7 @@
 #include <string.h>
 
 enum { LANES, ONE_LANE, FLOW, INTERPRETED, CANDIDATES };
-enum { BEGIN_AFTER = 4, SAMPLES = 5, ROUNDS = 2, PERIOD = 256, WATCHED = 4, STARTS = 64 };
+enum { BEGIN_AFTER = 4, SAMPLES = 5, ROUNDS = 2, PERIOD = 256, WATCHED = 5, STARTS = 64 };
 enum { MANY = 16 }; /* replays of a call that is not for trying */
 /* A call of so many replays tries with its first ones, in parts: of so many while the other cores
  * are not there, and in the trial. */
@@ -56,7 +56,7 @@ struct rd_tuner {
     int64_t start[STARTS]; /* when the ticket was taken */
     uint64_t start_of[STARTS];
     /* settled */
-    double kept, mean;
+    double kept, sum, most;
     uint32_t watched, period, quiet;
 };
 
@@ -242,7 +242,7 @@ static void go_on(struct rd_tuner *t)
 static void look_again(struct rd_tuner *t)
 {
     if (t->watched == WATCHED) {
-        double mean = t->mean / WATCHED;
+        double mean = (t->sum - t->most) / (WATCHED - 1); /* one may have been preempted */
         t->watched = 0;
         t->quiet = 0;
         watch(t, 0);
@@ -253,7 +253,7 @@ static void look_again(struct rd_tuner *t)
         return;
     }
     if (++t->quiet == t->period) {
-        t->mean = 0;
+        t->sum = t->most = 0;
         t->from = t->counted = RD_WORD_TICKET(rd_load_acquire(&t->x->series->word)) + 1;
         watch(t, 1);
     }
@@ -331,7 +331,8 @@ static void take_sample(struct rd_tuner *t, double ns)
     if (t->stage == TRYING && c->samples < (t->round + 1) * SAMPLES)
         c->sample[c->samples++] = ns;
     else if (t->stage == SETTLED && t->watched < WATCHED) {
-        t->mean += ns;
+        t->sum += ns;
+        t->most = ns > t->most ? ns : t->most;
         t->watched++;
     }
 }
