@@ -85,10 +85,25 @@ static void fill_params(struct rd_exec *x, struct rd_frame *f, const struct rd_r
     }
 }
 
-static void fill_gates(struct rd_track *t, struct rd_frame *f, const struct rd_request *call,
-                       uint64_t local, uint64_t k)
+/* The first replay after a reset begins when all before have ended, on whichever track. */
+static void gate_epoch(const struct rd_exec *x, const struct rd_track *t, struct rd_frame *f)
+{
+    struct rd_failures *fs = t->failures;
+    struct rd_source *all = x->series->all;
+    uint64_t first;
+    pthread_mutex_lock(&fs->lock);
+    first = fs->epoch_first[f->epoch & fs->epoch_mask];
+    pthread_mutex_unlock(&fs->lock);
+    if (f->replay - first < t->tracks) /* the first one of its track */
+        f->gate[f->gate_count++] = (struct rd_gate){ all, rd_source_id(all), first, 1 };
+}
+
+static void fill_gates(const struct rd_exec *x, struct rd_track *t, struct rd_frame *f,
+                       const struct rd_request *call, uint64_t local, uint64_t k)
 {
     f->gate_count = 0;
+    if (t->tracks > 1 && f->epoch)
+        gate_epoch(x, t, f);
     if (local == rd_load_relaxed(&t->resume) && t->core->resume.count)
         f->gate[f->gate_count++] = t->core->resume; /* the first frame after a change of core */
     for (uint32_t i = 0; !k && i < call->gate_count; i++) { /* only a call's first replay waits */
@@ -169,7 +184,7 @@ void rd_frame_fill(struct rd_exec *x, uint64_t ticket, const struct rd_request *
     fill_base(x, f, call);
     if (x->params)
         fill_params(x, f, call, k);
-    fill_gates(t, f, call, local, k);
+    fill_gates(x, t, f, call, local, k);
     if (RD_UNLIKELY(rd_exec_is_checked(&x->check)))
         rd_exec_check_frame(x, f);
     rd_store_relaxed(&f->left, f->interpreted ? t->lanes : t->sinks); /* published by seq */
