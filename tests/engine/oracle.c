@@ -98,7 +98,10 @@ static int run_node(const struct oracle *o, const struct rg_step *step, uint32_t
     case RG_CALL: rg_call_body(o->run, r->twin); return 0;
     case RG_COPY:
     case RG_FILL:
-    case RG_ALLREDUCE: move_bytes(o, step, node, value); return 0;
+    case RG_ALLREDUCE:
+        if (r->kind == RG_FILL || r->access_count > 1) /* in place, of one process: nothing */
+            move_bytes(o, step, node, value);
+        return 0;
     case RG_SIGNAL:
         if (r->partner)
             rg_partner_answer(o->run, o->from, o->ticket);

@@ -118,7 +118,7 @@ static void edges_of_signals(struct rg_program *p, struct rg_rng *rng)
         uint32_t end = p->member[p->record[i].member].end_record;
         if (p->record[i].kind != RG_SIGNAL && p->record[i].kind != RG_AWAIT)
             continue;
-        if (p->record[i].kind == RG_SIGNAL)
+        if (p->record[i].kind == RG_SIGNAL && p->profile != RG_CONCURRENT)
             put_edge(p, i, i, 1, RG_EDGE);
         for (uint32_t n = rg_below(rng, 3); n > 0 && i > low; n--)
             if (random_before(p, rng, i, &from))
@@ -255,10 +255,11 @@ static void preds_by_hand(struct rg_program *p, uint32_t v)
     }
 }
 
-/* The signal of a wait node, which comes first as well. */
+/* The signal of a wait node, which comes first as well; of tracks another one's may. */
 static uint32_t signal_of(const struct rg_program *p, const struct rg_record *r)
 {
-    for (uint32_t i = 0; r->kind == RG_AWAIT && r->event < 0 && i < p->record_count; i++)
+    int sure = r->kind == RG_AWAIT && r->event < 0 && p->profile != RG_CONCURRENT;
+    for (uint32_t i = 0; sure && i < p->record_count; i++)
         if (p->record[i].kind == RG_SIGNAL &&
             p->record[i].counter + p->record[i].partner == r->counter)
             return i;

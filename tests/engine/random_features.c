@@ -22,7 +22,7 @@ static const struct {
     { BIT(FAILING), BIT(COMMUTE) | BIT(REDUCE) },
     /* Who never signals lets others wait for ever. */
     { BIT(STOP), BIT(COUNTER) | BIT(PARTNER) | BIT(LATE) },
-    { BIT(FAILING), BIT(PARTNER) | BIT(STOP) },
+    { BIT(FAILING), BIT(PARTNER) },
     { BIT(LATE), BIT(PARTNER) },
     { BIT(GROUP), BIT(PARTNER) | BIT(PROFILE) | BIT(STATIC) },
     { BIT(ENABLE), BIT(PARTNER) | BIT(UPDATE) }, /* an update switches all nodes on */
@@ -31,9 +31,7 @@ static const struct {
 static uint64_t impossible(const struct rg_program *p)
 {
     switch (p->profile) {
-    case RG_CONCURRENT:
-        return BIT(STOP) | BIT(COUNTER) | BIT(PARTNER) | BIT(TOKEN) | BIT(GROUP) | BIT(COMMUTE) |
-               BIT(REDUCE);
+    case RG_CONCURRENT: return BIT(STOP) | BIT(PARTNER) | BIT(TOKEN) | BIT(GROUP);
     case RG_CHECKED: return BIT(COMMUTE) | BIT(TOKEN);
     case RG_BY_HAND:
         return BIT(COMMUTE) | BIT(REDUCE) | BIT(TEMPORARY) | BIT(TOKEN) | BIT(ALLREDUCE) |

@@ -124,11 +124,15 @@ static void make_typed(struct rg_program *p, struct rg_rng *rng, int flag)
     for (int d = 0; d < dims; d++)
         shape.extent[d] = 1 + rg_below(rng, flag ? 3 : dims == 1 ? 24 : 6);
     shape = rg_shape_complete(shape);
-    int ring = !flag && rg_chance(rng, 25);
-    struct rg_slot *s = add_slot(p, ring ? RG_RINGED : RG_FIXED, &shape, dims);
+    enum rg_slot_kind kind = flag || rg_chance(rng, 60) ? RG_FIXED
+                             : rg_chance(rng, 50)       ? RG_RINGED
+                                                        : RG_BOUND;
+    struct rg_slot *s = add_slot(p, kind, &shape, dims);
     s->type = type;
     s->flag = flag;
-    s->count = ring ? 3 : 1;
+    s->count = kind == RG_FIXED                                  ? 1
+               : kind == RG_BOUND && p->profile == RG_CONCURRENT ? p->tracks
+                                                                 : 3;
     for (uint32_t i = 0; i < s->count; i++) {
         uint32_t m = add_memory(p, rg_shape_span(&shape));
         p->memory_type[m] = (uint8_t)type;
@@ -161,7 +165,7 @@ static void make_featured(struct rg_program *p, struct rg_rng *rng)
         for (uint32_t n = 1 + rg_below(rng, 2); n > 0; n--)
             make_typed(p, rng, 1);
     if (rg_has(p, RG_F_REDUCE) || rg_has(p, RG_F_ALLREDUCE))
-        for (uint32_t n = 1 + rg_below(rng, 2); n > 0; n--)
+        for (uint32_t n = 1 + rg_below(rng, 3); n > 0; n--)
             make_typed(p, rng, 0);
     if (rg_has(p, RG_F_TEMPORARY))
         for (uint32_t n = 1 + rg_below(rng, 2); n > 0; n--)

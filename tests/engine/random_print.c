@@ -50,6 +50,10 @@ static void print_record(const struct rg_program *p, uint32_t i)
         fprintf(stderr, ", on %d", r->on);
     if (r->fail_every)
         fprintf(stderr, ", fails 1 in %u", r->fail_every);
+    for (uint32_t q = 0; q < r->param_count; q++)
+        fprintf(stderr, ", takes p%u", r->param[q]);
+    for (uint32_t q = 0; q < r->patch_count; q++)
+        fprintf(stderr, ", patched by p%u", (uint32_t)r->patch[q].param.id);
     print_when(&r->when);
     for (uint32_t a = 0; a < r->access_count; a++)
         print_access(p, &r->access[a]);

@@ -250,7 +250,7 @@ static rondo_node record_move(const struct target *t, uint32_t record, const cha
     const struct rg_record *r = &p->record[record];
     rondo_move_desc d = { .name = name,
                           .tag = 1000 + record,
-                          .to = l->access[r->kind != RG_FILL],
+                          .to = { .slot = { 0 } },
                           .after = l->after,
                           .after_count = l->after_count,
                           .priority = r->priority,
@@ -261,6 +261,10 @@ static rondo_node record_move(const struct target *t, uint32_t record, const cha
         d.count = t->param[r->count_param];
     if (r->kind != RG_FILL)
         d.from = l->access[0];
+    if (r->kind == RG_FILL || r->access_count > 1)
+        d.to = l->access[r->kind != RG_FILL];
+    if (r->access_count == 1)
+        d.from.mode = 0;
     d.type = (uint8_t)r->type;
     d.op = (uint8_t)r->op;
     if (r->kind == RG_COPY)

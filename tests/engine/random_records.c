@@ -278,6 +278,8 @@ static void fill_value(const struct rg_program *p, struct rg_rng *rng, struct rg
 static int make_move(struct rg_program *p, struct rg_rng *rng, struct rg_record *r)
 {
     uint32_t from, to = random_slot(p, rng);
+    for (int tries = 0; tries < 30 && r->kind == RG_ALLREDUCE && !p->slot[to].type; tries++)
+        to = random_slot(p, rng);
     if (r->kind == RG_FILL) {
         if (!may_write(p, to) || p->slot[to].kind == RG_TOKEN)
             return 0;
@@ -285,6 +287,12 @@ static int make_move(struct rg_program *p, struct rg_rng *rng, struct rg_record 
         r->access[0] = (struct rg_access){ .slot = to, .mode = RONDO_WRITE };
         r->access[0].region = random_region(p, rng, to);
         fill_value(p, rng, r);
+    } else if (r->kind == RG_ALLREDUCE && rg_chance(rng, 60)) {
+        if (!p->slot[to].type || !may_write(p, to))
+            return 0;
+        r->access_count = 1; /* in place */
+        r->access[0] = (struct rg_access){ .slot = to, .mode = RONDO_READ_WRITE };
+        r->access[0].region = random_region(p, rng, to);
     } else {
         if (!pick_slots(p, rng, &from, &to) || (r->kind == RG_ALLREDUCE && !p->slot[to].type))
             return 0;
@@ -295,7 +303,8 @@ static int make_move(struct rg_program *p, struct rg_rng *rng, struct rg_record 
         r->op = 1 + rg_below(rng, 3);
         rg_use(p, RG_F_ALLREDUCE);
     }
-    make_count(p, rng, r);
+    if (r->access_count == 1 + (r->kind != RG_FILL))
+        make_count(p, rng, r);
     return 1;
 }
 
@@ -326,7 +335,9 @@ static void make_uses(struct rg_program *p, struct rg_rng *rng, struct rg_record
     if (!rg_is_task(r))
         return;
     r->has_context = rg_chance(rng, 10);
-    r->fail_every = p->fails && rg_chance(rng, 30) ? 2 + rg_below(rng, 12) : 0;
+    /* Of a stop by who fails nothing is said. */
+    r->fail_every =
+        p->fails && !(r->flags & RONDO_MAY_STOP) && rg_chance(rng, 30) ? 2 + rg_below(rng, 12) : 0;
     r->param_count = plain_params ? rg_below(rng, 4) : 0;
     r->patch_count = plain_params && rg_chance(rng, 30) ? 1 + rg_below(rng, 3) : 0;
     for (uint32_t i = 0; i < r->param_count; i++)
