@@ -56,14 +56,14 @@ static rondo_status make_buffers(struct rates *r)
     for (int i = 0; i < RING && !status; i++)
         status = rondo_buffer_create(
             r->runtime,
-            &(rondo_buffer_desc){ .shape = { sizeof(float), { BLOCK } }, .host = blocks[i] },
+            &(rondo_buffer_desc){ .shape = { sizeof(float), { BLOCK }, { 0 } }, .host = blocks[i] },
             &r->one[i]);
     for (int i = 0; i < RING / 4 && !status; i++)
-        status =
-            rondo_buffer_create(r->runtime,
-                                &(rondo_buffer_desc){ .shape = { sizeof(float), { 4 * BLOCK } },
-                                                      .host = blocks[4 * i] },
-                                &r->four[i]);
+        status = rondo_buffer_create(
+            r->runtime,
+            &(rondo_buffer_desc){ .shape = { sizeof(float), { 4 * BLOCK }, { 0 } },
+                                  .host = blocks[4 * i] },
+            &r->four[i]);
     return status;
 }
 

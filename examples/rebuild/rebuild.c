@@ -131,7 +131,8 @@ static int check(rondo_task *self, const void *arg)
 
 static rondo_slot token(rondo_subgraph g, const char *name)
 {
-    return rondo_subgraph_slot(g, &(rondo_slot_desc){ .name = name, .shape = { 0, { BLOCKS } } });
+    return rondo_subgraph_slot(
+        g, &(rondo_slot_desc){ .name = name, .shape = { 0, { BLOCKS }, { 0 } } });
 }
 
 static void for_blocks(rondo_subgraph g, rondo_task_desc task)
@@ -147,7 +148,7 @@ static void record(rondo_subgraph g, struct system *s)
     rondo_slot x = token(g, "x"), v = token(g, "v"), f = token(g, "f"), cells = token(g, "cells");
     rondo_slot energy =
         rondo_subgraph_slot(g, &(rondo_slot_desc){ .name = "energy",
-                                                   .shape = { sizeof(double), { 1 } },
+                                                   .shape = { sizeof(double), { 1 }, { 0 } },
                                                    .flags = RONDO_TEMPORARY | RONDO_ZEROED });
     for_blocks(g, (rondo_task_desc){ .name = "integrate",
                                      .fn = integrate,

@@ -101,7 +101,7 @@ static void record_tasks(rondo_subgraph g)
 
 static rondo_slot token(rondo_subgraph g, const char *name)
 {
-    return rondo_subgraph_slot(g, &(rondo_slot_desc){ .name = name, .shape = { 0, { 1 } } });
+    return rondo_subgraph_slot(g, &(rondo_slot_desc){ .name = name, .shape = { 0, { 1 }, { 0 } } });
 }
 
 /* Tokens stand for the globals: they order, and the functions go on using the globals. */
