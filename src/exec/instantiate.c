@@ -356,6 +356,8 @@ static void note_needs(struct rd_exec *x, const struct rd_subgraph *e)
         for (uint32_t k = 0; k < extra->when_count; k++)
             x->indexed |= e->whens.item[extra->when + k].every > 1;
     }
+    if (x->stops && !x->series->stoppable) /* another version of an exec changes nothing here */
+        x->series->stoppable = 1;
     x->plain_later = !x->params && !x->bound_slots && !x->indexed && !x->stops && !x->timed_later &&
                      (!x->temporary_slots || x->temporary) && !x->program.pend_count &&
                      !rd_exec_is_checked(&x->check);

@@ -47,8 +47,9 @@ struct rd_series {
     /* By call number & stop_mask: replays beyond this one are stopped (rd_frame.stop). */
     rd_atomic64 *stop;
     uint32_t stop_mask;
-    pthread_mutex_t stops_lock; /* of taking tickets in execs that have nodes that may stop */
-    uint64_t calls;             /* of those; under stops_lock */
+    int stoppable; /* an exec of it has nodes that may stop; set before any is published */
+    pthread_mutex_t stops_lock; /* of taking tickets then */
+    uint64_t calls;             /* of execs with such nodes; under stops_lock */
     /* The ticket after the last call of several replays, and up to where ring_word counts. */
     uint64_t many_end, counted_end;
     /* With several tracks; as many as calls can be under way. */

@@ -52,12 +52,11 @@ static RD_NOINLINE rondo_status index_ready(struct rd_exec *x, uint64_t word,
     return RONDO_OK;
 }
 
-/* Under x->stops the series' `stops_lock` is held, so many_end and counted_end stand still. */
-static int is_index_ready(const struct rd_exec *x, uint64_t word)
+/* Where calls may be stopped `stops_lock` is held, so many_end and counted_end stand still. */
+static int is_index_ready(const struct rd_series *s, uint64_t word)
 {
-    const struct rd_series *s = x->series;
     return rd_load_acquire(&s->ring_word) >> RD_REPLAY_BITS == RD_WORD_EPOCH(word) &&
-           (!x->stops || s->counted_end == s->many_end);
+           (!s->stoppable || s->counted_end == s->many_end);
 }
 
 static RD_NOINLINE rondo_status take(struct rd_exec *x, uint64_t count, struct rd_request *call,
@@ -82,7 +81,7 @@ static RD_NOINLINE rondo_status take(struct rd_exec *x, uint64_t count, struct r
             word = rd_load_acquire(&s->word);
             continue;
         }
-        if (RD_UNLIKELY(x->indexed) && !is_index_ready(x, word)) {
+        if (RD_UNLIKELY(x->indexed) && !is_index_ready(s, word)) {
             if (index_ready(x, word, wait_source, wait_count))
                 return RONDO_ERR_AGAIN;
             word = rd_load_acquire(&s->word);
@@ -110,7 +109,9 @@ static RD_NOINLINE rondo_status take(struct rd_exec *x, uint64_t count, struct r
     }
 }
 
-/* Calls that a node may stop are taken one by one: each has its own word for it. */
+/* Where a node may stop calls they are taken one by one, those of the others of its group too: the
+ * index of what comes after it counts what did run. A call that may be stopped has a word for it.
+ */
 static RD_NOINLINE rondo_status take_stoppable(struct rd_exec *x, uint64_t count,
                                                struct rd_request *call,
                                                struct rd_source **wait_source, uint64_t *wait_count)
@@ -119,7 +120,7 @@ static RD_NOINLINE rondo_status take_stoppable(struct rd_exec *x, uint64_t count
     rondo_status status;
     pthread_mutex_lock(&s->stops_lock);
     status = take(x, count, call, wait_source, wait_count);
-    if (!status) {
+    if (!status && x->stops) {
         call->stop = &s->stop[s->calls++ & s->stop_mask];
         rd_store_relaxed(call->stop, UINT64_MAX); /* published with the frames */
         if (count > 1)
@@ -132,9 +133,9 @@ static RD_NOINLINE rondo_status take_stoppable(struct rd_exec *x, uint64_t count
 rondo_status rd_exec_take(struct rd_exec *x, uint64_t count, struct rd_request *call,
                           struct rd_source **wait_source, uint64_t *wait_count)
 {
-    if (RD_UNLIKELY(x->stops))
-        return take_stoppable(x, count, call, wait_source, wait_count);
     call->stop = NULL;
+    if (RD_UNLIKELY(x->series->stoppable))
+        return take_stoppable(x, count, call, wait_source, wait_count);
     return take(x, count, call, wait_source, wait_count);
 }
 
