@@ -192,17 +192,19 @@ static int reduce_alike(const struct rg_access *a, const struct rg_access *b)
            a->op == b->op && a->slot == b->slot;
 }
 
-/* At least where two nodes touch the same bytes and one writes them. `tokens`: where they touch
- * the same elements of a token. */
-static int conflict(const struct rg_program *p, uint32_t a, uint32_t b, int tokens)
+/* At least where two nodes touch the same bytes and one writes them. RG_WITHIN: of a replay, where
+ * those that reduce alike do not meet. RG_TOKENS: where they touch the same elements of a token. */
+enum { RG_WITHIN = 1, RG_TOKENS = 2 };
+static int conflict(const struct rg_program *p, uint32_t a, uint32_t b, int what)
 {
     struct rg_access x, y;
     struct rg_boxes bx, by;
     for (uint32_t i = 0; rg_touch(p, a, i, &x, &bx); i++)
         for (uint32_t k = 0; rg_touch(p, b, k, &y, &by); k++) {
             if (!((x.mode | y.mode) & RONDO_WRITE) || !x.mode || !y.mode ||
-                !rg_slots_meet(p, x.slot, y.slot) || (tokens && p->slot[x.slot].kind != RG_TOKEN) ||
-                (a != b && reduce_alike(&x, &y)))
+                !rg_slots_meet(p, x.slot, y.slot) ||
+                (what & RG_TOKENS && p->slot[x.slot].kind != RG_TOKEN) ||
+                (what & RG_WITHIN && reduce_alike(&x, &y)))
                 continue;
             if (x.slot != y.slot || boxes_meet(p, &bx, &by))
                 return 1;
@@ -213,12 +215,13 @@ static int conflict(const struct rg_program *p, uint32_t a, uint32_t b, int toke
 static void edges_of_conflicts(struct rg_program *p, struct rg_rng *rng)
 {
     for (uint32_t to = 0; to < p->record_count; to++)
-        for (uint32_t from = p->member[p->record[to].member].first_record; from <= to; from++)
-            if (conflict(p, p->record[from].first_node, p->record[to].first_node, 0)) {
-                if (from < to)
-                    add_edge(p, from, to, 0, random_how(p, rng, from, to));
+        for (uint32_t from = p->member[p->record[to].member].first_record; from <= to; from++) {
+            uint32_t a = p->record[from].first_node, b = p->record[to].first_node;
+            if (from < to && conflict(p, a, b, RG_WITHIN))
+                add_edge(p, from, to, 0, random_how(p, rng, from, to));
+            if (conflict(p, a, b, 0))
                 add_edge(p, to, from, 1, RG_EDGE);
-            }
+        }
 }
 
 /* ---- what each node can be seen to follow */
@@ -294,7 +297,7 @@ static void preds_over_tokens(struct rg_program *p, uint32_t v)
 {
     const uint32_t m = p->record[p->node[v].record].member;
     for (uint32_t u = p->member[m].first_node; u < p->member[m].end_node; u++)
-        if (conflict(p, u, v, 1))
+        if (conflict(p, u, v, RG_TOKENS))
             put_pred(p, u, u < v ? 0 : 1);
 }
 
