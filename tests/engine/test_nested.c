@@ -80,7 +80,9 @@ static rondo_subgraph nest(struct inner *in, int depth, rondo_node *last)
 
 static void run_depth(const struct et_mode *mode, int depth)
 {
-    rondo_instantiate_options o = { .mode = mode->mode, .order = mode->order };
+    rondo_instantiate_options o = { .mode = mode->mode,
+                                    .order = mode->order,
+                                    .schedule = mode->schedule };
     struct inner in = make_inner();
     uint64_t bytes[2][CELLS] = { { 1, 2, 3 }, { 4, 5, 6 } }, want[2][CELLS];
     rondo_buffer buffer[2];
@@ -186,7 +188,9 @@ static int fill_up(rondo_task *self, const void *arg)
 Test(nested, mapped_slots, .timeout = 60)
 {
     for (int m = 0; m < ET_MODES; m++) {
-        rondo_instantiate_options o = { .mode = et_modes[m].mode, .order = et_modes[m].order };
+        rondo_instantiate_options o = { .mode = et_modes[m].mode,
+                                        .order = et_modes[m].order,
+                                        .schedule = et_modes[m].schedule };
         struct inner in;
         uint64_t bytes[2][CELLS] = { { 0 } }, want[CELLS] = { 0 }, from[CELLS], given = 9, base;
         rondo_buffer buffer[2];
@@ -241,7 +245,9 @@ static int count_up(rondo_task *self, const void *arg)
 
 static void run_conditions(const struct et_mode *mode, uint32_t edges)
 {
-    rondo_instantiate_options o = { .mode = mode->mode, .order = mode->order };
+    rondo_instantiate_options o = { .mode = mode->mode,
+                                    .order = mode->order,
+                                    .schedule = mode->schedule };
     uint64_t count[1] = { 0 }, want = 0;
     int32_t flag[1] = { 0 }, go = 0;
     rondo_buffer_desc d = { "count", { 8, { 1 }, { 0 } }, count };
