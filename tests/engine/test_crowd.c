@@ -18,6 +18,7 @@ struct life {
     struct rg_program *program;
     struct rg_run *run;
     struct rg_recorded recorded;
+    uint32_t *version; /* by record: all 0 */
     rondo_exec exec;
     atomic_ullong submitted, maybe; /* maybe: destroyed before the caller was told */
 };
@@ -53,13 +54,17 @@ static struct life *make_life(struct rg_rng *rng)
     do {
         rg_program_free(l->program);
         l->program = rg_program_new(rg_next(rng));
-    } while (l->program->profile != RG_BY_HAND || l->program->node_count > 28);
+    } while (l->program->profile != RG_BY_HAND || l->program->node_count > 28 ||
+             (l->program->features & ~(1ull << RG_F_FAILING | 1ull << RG_F_CONTINUE)));
     l->run = rg_run_new(l->program, 3);
     l->run->follows_failures = 1; /* somebody resets it */
     o.order = rg_below(rng, 3) ? RONDO_PIPELINED : RONDO_SERIAL;
     o.window = l->program->window;
     o.on_failure = l->program->on_failure;
-    if (rg_record(l->run, crowd.rt, &l->recorded))
+    l->version = calloc(l->program->record_count, sizeof *l->version);
+    if (!l->version)
+        abort();
+    if (rg_record(l->run, crowd.rt, 0, l->version, &l->recorded))
         crowd_wrong(l->run->what, RONDO_OK);
     rondo_status status = rondo_instantiate(l->recorded.subgraph, &o, &l->exec);
     if (status)
@@ -188,6 +193,7 @@ static void end_crowd(uint32_t born)
             continue;
         rg_run_free(l->run);
         rg_program_free(l->program);
+        free(l->version);
         free(l);
     }
 }
