@@ -37,6 +37,8 @@ void rd_core_set_contexts(struct rd_core *c);
 /* Functions and arguments as those of another core of the same exec; under its lock. */
 void rd_core_copy_work(struct rd_core *c, const struct rd_core *like);
 void rd_core_copy_variants(struct rd_core *c);
+/* Makes it a tenant that the cleaner can end: a step of rd_core_new. */
+void rd_core_let(struct rd_core *c);
 /* Nothing runs it any more. Takes it out of its exec's list and its series. */
 void rd_core_free(struct rd_core *c);
 /* Puts its lanes on their workers' agendas. */
