@@ -210,7 +210,8 @@ static rondo_status chain_in_node(struct rd_reductions *r)
     return status;
 }
 
-/* Where edges are explicit nothing else orders the runs of a slot among themselves. */
+/* Where edges are explicit nothing else orders the runs of slots that may share bytes among
+ * themselves. */
 static rondo_status chain_runs(struct rd_reductions *r)
 {
     const struct rd_subgraph *g = r->x->g;
@@ -219,7 +220,8 @@ static rondo_status chain_runs(struct rd_reductions *r)
         *last = rd_zalloc_array(&g->rt->alloc, kinds, sizeof *last);
     rondo_status status = first && last ? RONDO_OK : rd_no_memory(g);
     for (k = 0; k < r->runs && !status; k++) {
-        size_t kind = r->run[k].slot * (size_t)KINDS + r->run[k].type * (size_t)OPS + r->run[k].op;
+        size_t kind = root_of(r->family, r->run[k].slot) * (size_t)KINDS +
+                      r->run[k].type * (size_t)OPS + r->run[k].op;
         if (!first[kind])
             first[kind] = (uint32_t)k + 1;
         else
