@@ -138,22 +138,26 @@ static int names_its_parts(const struct rd_exec *x, uint32_t serial)
     return serial == x->serial;
 }
 
+int rd_exec_has_node(const struct rd_exec *x, rondo_node node, uint32_t *first, uint32_t *count)
+{
+    uint32_t at = ((uint32_t)node.id & 0x3fffffff) - 1, part = (uint32_t)node.id >> 30;
+    if (!names_its_parts(x, (uint32_t)(node.id >> 32)))
+        return 0;
+    if (part == RD_PART_GROUP && at < x->group_count) {
+        *first = x->groups[at].first;
+        *count = x->groups[at].count;
+        return 1;
+    }
+    *first = at;
+    *count = 1;
+    return part == RD_PART_NODE && at < x->nodes;
+}
+
 rondo_status rd_exec_nodes_of(const struct rd_exec *x, rondo_node node, uint32_t *first,
                               uint32_t *count)
 {
-    uint32_t at = ((uint32_t)node.id & 0x3fffffff) - 1, part = (uint32_t)node.id >> 30;
-    if (names_its_parts(x, (uint32_t)(node.id >> 32))) {
-        if (part == RD_PART_GROUP && at < x->group_count) {
-            *first = x->groups[at].first;
-            *count = x->groups[at].count;
-            return RONDO_OK;
-        }
-        if (part == RD_PART_NODE && at < x->nodes) {
-            *first = at;
-            *count = 1;
-            return RONDO_OK;
-        }
-    }
+    if (rd_exec_has_node(x, node, first, count))
+        return RONDO_OK;
     return rd_error(RONDO_ERR_INVALID, "exec '%s': handle 0x%llx is no node of its subgraph",
                     x->program.exec_name, (unsigned long long)node.id);
 }

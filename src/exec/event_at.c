@@ -13,6 +13,7 @@
  * looks. */
 #include "src/exec/exec.h"
 
+#include "src/base/id.h"
 #include "src/base/os.h"
 
 enum { LOOK_NS = 100000 };
@@ -222,6 +223,20 @@ static rondo_status make_event(struct rd_core *c, uint64_t ticket, uint32_t firs
     return begin_watch(c->x, w, t->number, event);
 }
 
+/* Of a replay that ended long ago: the exec of the series whose node it is, or `x`. Under the
+ * series' lock, inside a read section. */
+static struct rd_exec *member_of(struct rd_exec *x, rondo_node node)
+{
+    struct rd_series *s = x->series;
+    uint32_t first, count;
+    for (uint32_t i = 0; i < s->members; i++) {
+        struct rd_exec *m = rd_id_find(s->member[i], RD_ID_EXEC);
+        if (m && rd_exec_has_node(m, node, &first, &count))
+            return m;
+    }
+    return x;
+}
+
 rondo_status rd_exec_event_at(struct rd_exec *x, struct rd_source *s, rondo_event replay,
                               rondo_node node, rondo_event *event)
 {
@@ -237,7 +252,7 @@ rondo_status rd_exec_event_at(struct rd_exec *x, struct rd_source *s, rondo_even
                         x->program.exec_name, (unsigned long long)ticket);
     pthread_mutex_lock(&series->lock); /* no core goes or changes its numbers */
     c = core_of(series, ticket);
-    status = rd_exec_nodes_of(c ? c->x : x, node, &first, &count);
+    status = rd_exec_nodes_of(c ? c->x : member_of(x, node), node, &first, &count);
     if (!status && c && !rd_source_reached(s, replay.source, replay.count))
         status = make_event(c, ticket, first, count, event);
     else if (!status)

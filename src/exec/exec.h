@@ -264,6 +264,7 @@ rondo_status rd_exec_update(struct rd_exec *x, struct rd_subgraph *g);
 void rd_exec_free_retasked(struct rd_exec *x);
 rondo_status rd_exec_touch(struct rd_exec *x);
 /* The nodes [first, first + count) a handle stands for. */
+int rd_exec_has_node(const struct rd_exec *x, rondo_node node, uint32_t *first, uint32_t *count);
 rondo_status rd_exec_nodes_of(const struct rd_exec *x, rondo_node node, uint32_t *first,
                               uint32_t *count);
 

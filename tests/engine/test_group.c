@@ -608,3 +608,44 @@ Test(engine_group, what_cannot_be_a_group_is_refused)
     ET_CLOSE(other);
     et_alarm(0, "done");
 }
+
+/* ---- nodes of replays that ended long ago, of any member */
+
+static int nothing(rondo_task *self, const void *arg)
+{
+    (void)self;
+    (void)arg;
+    return 0;
+}
+
+Test(engine_group, events_of_nodes_are_any_members, .timeout = 60)
+{
+    rondo_runtime rt;
+    rondo_subgraph g[2];
+    rondo_node node[2];
+    rondo_exec exec[2];
+    rondo_event first, e;
+    ET_OK(rondo_runtime_open(NULL, &rt));
+    for (int i = 0; i < 2; i++) {
+        ET_OK(rondo_subgraph_create(rt, NULL, &g[i]));
+        node[i] =
+            rondo_record_task(g[i], &(rondo_task_desc){ .fn = nothing, .flags = RONDO_NO_ACCESS });
+        ET_HANDLE(node[i]);
+    }
+    ET_OK(rondo_instantiate_group(g, 2, NULL, exec));
+    ET_OK(rondo_replay(exec[1], NULL, &first));
+    ET_OK(rondo_event_wait(first, -1));
+    for (int i = 0; i < 4; i++) /* back and forth: the core's numbers begin anew */
+        ET_OK(rondo_replay_and_wait(exec[i % 2], NULL, -1, NULL));
+    for (int i = 0; i < 2; i++) {
+        ET_OK(rondo_event_at(first, node[i], &e));
+        cr_assert(!e.source && !e.count, "member %d: {%llu, %llu}", i, (unsigned long long)e.source,
+                  (unsigned long long)e.count);
+    }
+    cr_assert_eq(rondo_event_at(first, (rondo_node){ 7 }, &e), RONDO_ERR_INVALID);
+    for (int i = 0; i < 2; i++) {
+        ET_OK(rondo_exec_destroy(exec[i]));
+        ET_OK(rondo_subgraph_destroy(g[i]));
+    }
+    ET_CLOSE(rt);
+}
