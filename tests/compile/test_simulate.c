@@ -149,6 +149,7 @@ Test(simulate, all_schedules)
         cr_assert_leq(s.makespan_ns, x.best + x.best / 4);
         best += s.makespan_ns == x.best;
         all++;
+        maker_free(&m);
     }
     printf("simulate: %u of %u small graphs as fast as can be\n", best, all);
     cr_assert_geq(best, all * 85 / 100);
