@@ -153,7 +153,7 @@ static inline void fill_plain(struct rd_track *t, uint64_t ticket, uint64_t loca
 {
     struct rd_frame *f = rd_track_frame(t, local);
     f->replay = ticket;
-    f->count = (t->tracks == 1 ? ticket : ticket / t->tracks) + 1;
+    f->count = ticket + 1; /* of one track */
     f->epoch = call->epoch;
     f->interpreted = call->interpreted != 0;
     f->odd = f->slow = f->special = 0;
@@ -163,7 +163,7 @@ static inline void fill_plain(struct rd_track *t, uint64_t ticket, uint64_t loca
         rd_frame_clear_bad(t, f);
 }
 
-/* A call that gives nothing, but whose frame does: it follows a change of core. */
+/* A call that gives nothing, but whose frame may: it follows a change of core, or a reset. */
 static RD_NOINLINE void fill_resumed(struct rd_exec *x, struct rd_request *call, uint64_t ticket)
 {
     struct rd_request full;
@@ -188,7 +188,8 @@ static rondo_status submit_one(struct rd_exec *x, struct rd_request *call, int d
     ticket = call->first;
     t = rd_core_track(call->core, ticket);
     local = rd_core_local(call->core, t, ticket);
-    if (RD_LIKELY(call->plain) && RD_LIKELY(local != rd_load_relaxed(&t->resume)))
+    /* With several tracks the first frame after a reset is gated: fill_gates. */
+    if (RD_LIKELY(call->plain) && t->tracks == 1 && RD_LIKELY(local != rd_load_relaxed(&t->resume)))
         fill_plain(t, ticket, local, call);
     else if (call->plain)
         fill_resumed(x, call, ticket);
