@@ -114,9 +114,9 @@ undo_spin:
 
 static void stop_threads(struct rd_runtime *rt)
 {
-    rd_cleaner_stop(rt);
     rd_host_stop(rt);
-    stop_workers(rt, rt->processors);
+    stop_workers(rt, rt->processors); /* one may still be poking the cleaner */
+    rd_cleaner_stop(rt);
     rd_spin_workers(-(int)rt->processors);
 }
 

@@ -163,6 +163,7 @@ void bad_end(struct bad *b)
 {
     rondo_buffer buffers[] = { b->u,  b->v,   b->bytes,   b->ring[0], b->ring[1],
                                b->in, b->out, b->foreign, b->narrow };
+    (void)rondo_exec_wait(b->exec, NULL); /* what the call submitted writes into `b` */
     (void)rondo_exec_destroy(b->exec);
     (void)rondo_subgraph_destroy(b->g);
     (void)rondo_subgraph_destroy(b->other);
