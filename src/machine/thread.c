@@ -15,7 +15,14 @@ enum { RUNS = 1 };
 
 _Thread_local int rd_task_depth;
 
-uint32_t rd_thread_tid(void) { return (uint32_t)syscall(SYS_gettid); }
+/* Asked of the system once per thread: a processor may be driven once per replay. */
+uint32_t rd_thread_tid(void)
+{
+    static _Thread_local uint32_t tid;
+    if (!tid)
+        tid = (uint32_t)syscall(SYS_gettid);
+    return tid;
+}
 
 static rondo_status schedule(const struct rd_thread *t)
 {
