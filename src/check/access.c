@@ -80,19 +80,49 @@ static void visit_slot(struct visit *v, uint32_t slot)
         visit_box(v, &all);
 }
 
-/* Every box of the node's accesses of a mode. */
-static void visit_accesses(struct visit *v, uint32_t node, int (*wanted)(unsigned mode))
+/* Calls `what` with every row of bytes of the node's accesses. */
+static void each_row(struct access_check *c, uint32_t node,
+                     void (*what)(struct access_check *c, const struct rd_touch *t, char *row,
+                                  size_t bytes, void *context),
+                     void *context)
 {
-    const struct rd_regions *r = v->c->regions;
+    const struct rd_regions *r = c->regions;
     const struct rd_node_touches *n = &r->node[node];
+    struct rd_rows rows;
+    char *row;
     for (uint32_t i = n->first; i < n->first + n->count; i++) {
         const struct rd_touch *t = &r->touch[i];
-        if (!v->c->range[t->slot].base || !wanted(t->mode & RONDO_READ_WRITE))
-            continue;
-        v->slot = t->slot;
-        for (uint32_t k = 0; k < t->box_count; k++)
-            visit_box(v, &r->box[t->box + k]);
+        for (uint32_t k = 0; c->range[t->slot].base && k < t->box_count; k++) {
+            rd_rows_begin(&rows, &r->shape[t->slot], &r->box[t->box + k], c->range[t->slot].base);
+            while (rd_rows_next(&rows, &row))
+                what(c, t, row, rows.bytes, context);
+        }
     }
+}
+
+/* Of accesses of a mode. */
+struct wanted {
+    struct visit visit;
+    int (*mode)(unsigned mode);
+};
+
+static void visit_wanted(struct access_check *c, const struct rd_touch *t, char *row, size_t bytes,
+                         void *context)
+{
+    struct wanted *w = context;
+    (void)c;
+    if (!w->mode(t->mode & RONDO_READ_WRITE))
+        return;
+    w->visit.slot = t->slot;
+    visit_row(&w->visit, row, bytes);
+}
+
+static void visit_accesses(struct access_check *c, uint32_t node,
+                           void (*what)(char *, char *, size_t, char **),
+                           int (*mode)(unsigned mode))
+{
+    struct wanted w = { { c, 0, what, NULL }, mode };
+    each_row(c, node, visit_wanted, &w);
 }
 static int overwrites(unsigned mode) { return mode == RONDO_WRITE; }
 static int reads(unsigned mode) { return (mode & RONDO_READ) != 0; }
@@ -125,21 +155,12 @@ static int make_room(struct access_check *c)
     return 1;
 }
 
-static void mark(struct access_check *c, uint32_t node)
+static void mark_row(struct access_check *c, const struct rd_touch *t, char *row, size_t bytes,
+                     void *context)
 {
-    const struct rd_regions *r = c->regions;
-    const struct rd_node_touches *n = &r->node[node];
-    struct rd_rows rows;
-    char *row;
-    for (uint32_t i = n->first; i < n->first + n->count; i++) {
-        const struct rd_touch *t = &r->touch[i];
-        for (uint32_t k = 0; c->range[t->slot].base && k < t->box_count; k++) {
-            rd_rows_begin(&rows, &r->shape[t->slot], &r->box[t->box + k], c->range[t->slot].base);
-            while (rd_rows_next(&rows, &row))
-                rd_guard_mark(row, rows.bytes,
-                              t->mode & RONDO_WRITE ? RD_GUARD_WRITE : RD_GUARD_READ);
-        }
-    }
+    (void)c;
+    (void)context;
+    rd_guard_mark(row, bytes, t->mode & RONDO_WRITE ? RD_GUARD_WRITE : RD_GUARD_READ);
 }
 
 static int is_checked(const struct access_check *c, const struct rd_lane *l, uint32_t node)
@@ -164,14 +185,12 @@ static void before(struct rd_check *check, struct rd_lane *l, struct rd_frame *f
         return;
     }
     c->guarded = 1;
-    mark(c, e->node);
+    each_row(c, e->node, mark_row, NULL);
     for (uint32_t s = 0; s < c->regions->slots; s++)
         visit_slot(&v, s);
     if (!c->regions->node[e->node].own) {
-        v.what = fill_junk;
-        visit_accesses(&v, e->node, overwrites);
-        v.what = restore; /* what another access of the node reads */
-        visit_accesses(&v, e->node, reads);
+        visit_accesses(c, e->node, fill_junk, overwrites);
+        visit_accesses(c, e->node, restore, reads); /* what another access of the node reads */
     }
     rd_guard_arm();
 }
@@ -180,32 +199,19 @@ static void before(struct rd_check *check, struct rd_lane *l, struct rd_frame *f
 
 /* What the node wrote where it may is what was there before, from now on: through whatever slot it
  * is seen. */
-static void accept_row(struct access_check *c, char *row, size_t bytes)
+static void accept_write(struct access_check *c, const struct rd_touch *t, char *row, size_t bytes,
+                         void *context)
 {
     struct visit v = { c, 0, save, NULL };
+    (void)context;
+    if (!(t->mode & RONDO_WRITE))
+        return;
     for (v.slot = 0; v.slot < c->regions->slots; v.slot++) {
         const struct rd_guard_range *r = &c->range[v.slot];
         char *from = row > r->base ? row : r->base,
              *to = row + bytes < r->base + r->bytes ? row + bytes : r->base + r->bytes;
         if (r->base && from < to)
             visit_row(&v, from, (size_t)(to - from));
-    }
-}
-
-static void accept_writes(struct access_check *c, uint32_t node)
-{
-    const struct rd_regions *r = c->regions;
-    const struct rd_node_touches *n = &r->node[node];
-    struct rd_rows rows;
-    char *row;
-    for (uint32_t i = n->first; i < n->first + n->count; i++) {
-        const struct rd_touch *t = &r->touch[i];
-        for (uint32_t k = 0; c->range[t->slot].base && (t->mode & RONDO_WRITE) && k < t->box_count;
-             k++) {
-            rd_rows_begin(&rows, &r->shape[t->slot], &r->box[t->box + k], c->range[t->slot].base);
-            while (rd_rows_next(&rows, &row))
-                accept_row(c, row, rows.bytes);
-        }
     }
 }
 
@@ -270,7 +276,7 @@ static int tell(struct access_check *c, struct rd_lane *l, uint32_t node,
 static void find_change(struct access_check *c, uint32_t node, struct rd_guard_fault *fault)
 {
     struct visit v = { c, 0, compare, NULL };
-    accept_writes(c, node);
+    each_row(c, node, accept_write, NULL);
     for (uint32_t s = 0; s < c->regions->slots; s++) {
         v.found = NULL;
         visit_slot(&v, s);
@@ -283,7 +289,6 @@ static int after(struct rd_check *check, struct rd_lane *l, struct rd_frame *f,
                  const struct rd_op *e, int code)
 {
     struct access_check *c = (struct access_check *)check;
-    struct visit v = { c, 0, restore, NULL };
     struct rd_guard_fault fault;
     int told = 0;
     (void)f;
@@ -291,7 +296,7 @@ static int after(struct rd_check *check, struct rd_lane *l, struct rd_frame *f,
         return code;
     rd_guard_disarm(&fault);
     if (l->self.skipped || code == RD_CALLED_OFF)
-        visit_accesses(&v, e->node, overwrites); /* the junk: nothing has run */
+        visit_accesses(c, e->node, restore, overwrites); /* the junk: nothing has run */
     if (!fault.address)
         find_change(c, e->node, &fault);
     if (fault.address && !code)
