@@ -146,21 +146,33 @@ static struct rd_lane *only_lane(struct rd_track *t)
     return t->lanes == 1 && l->processor == 0 && !rd_task_depth && rd_seat_take(l) ? l : NULL;
 }
 
-/* rd_frame_fill for a call that gives nothing, to an exec whose frames hold nothing of their own.
- */
-static inline void fill_plain(struct rd_track *t, uint64_t ticket, uint64_t local,
-                              const struct rd_request *call)
+/* rd_frame_fill for a call that gives nothing, to an exec whose frames hold nothing of their own,
+ * on a core of one track. */
+static inline void fill_plain(struct rd_track *t, uint64_t ticket, uint64_t local, uint32_t epoch,
+                              int interpreted)
 {
     struct rd_frame *f = rd_track_frame(t, local);
     f->replay = ticket;
-    f->count = ticket + 1; /* of one track */
-    f->epoch = call->epoch;
-    f->interpreted = call->interpreted != 0;
+    f->count = ticket + 1;
+    f->epoch = epoch;
+    f->interpreted = interpreted != 0;
     f->odd = f->slow = f->special = 0;
     f->gate_count = 0;
-    rd_store_relaxed(&f->left, f->interpreted ? t->lanes : t->sinks); /* published by seq */
+    rd_store_relaxed(&f->left, interpreted ? t->lanes : t->sinks); /* published by seq */
     if (RD_UNLIKELY(rd_load_relaxed(&f->dirty)))
         rd_frame_clear_bad(t, f);
+}
+
+/* Wakes who waits for the frame that was published last; or nobody, where the caller drives the
+ * only lane itself: it looks for work left when it gives the seat back. The CAS of the seat orders
+ * the publication with its look. */
+static inline void hand_over(struct rd_track *t, int drive, struct rd_submitted *out)
+{
+    if (drive && (out->lane = only_lane(t)) != NULL)
+        return;
+    rd_fence(); /* orders seq with the look at submit_wake; partner: the workers' fence before
+                   parking */
+    rd_track_wake(t);
 }
 
 /* A call that gives nothing, but whose frame may: it follows a change of core, or a reset. */
@@ -190,7 +202,7 @@ static rondo_status submit_one(struct rd_exec *x, struct rd_request *call, int d
     local = rd_core_local(call->core, t, ticket);
     /* With several tracks the first frame after a reset is gated: fill_gates. */
     if (RD_LIKELY(call->plain) && t->tracks == 1 && RD_LIKELY(local != rd_load_relaxed(&t->resume)))
-        fill_plain(t, ticket, local, call);
+        fill_plain(t, ticket, local, call->epoch, call->interpreted);
     else if (call->plain)
         fill_resumed(x, call, ticket);
     else
@@ -203,13 +215,7 @@ static rondo_status submit_one(struct rd_exec *x, struct rd_request *call, int d
     out->end = ticket + 1;
     if (RD_UNLIKELY(x->tuner != NULL))
         rd_tuner_submitted(x, call->core, ticket);
-    /* A caller that drives the only lane itself wakes nobody: it looks for work left when it gives
-     * the seat back. The CAS of the seat orders the publication with its look. */
-    if (drive && (out->lane = only_lane(t)) != NULL)
-        return RONDO_OK;
-    rd_fence(); /* orders seq with the look at submit_wake; partner: the workers' fence before
-                   parking */
-    rd_track_wake(t);
+    hand_over(t, drive, out);
     return RONDO_OK;
 }
 
@@ -273,7 +279,6 @@ static inline int submit_plain(struct rd_exec *x, int drive, struct rd_submitted
     struct rd_core *c = rd_load_acquire(&x->core); /* as in take */
     uint64_t word = rd_load_acquire(&s->word), at = RD_WORD_TICKET(word);
     struct rd_track *t = c->track;
-    struct rd_frame *f;
     uint64_t local = at - rd_load_relaxed(&t->offset);
     int interpreted;
     if (RD_UNLIKELY(RD_WORD_CORE(word) != c->number || c->tracks != 1 ||
@@ -284,26 +289,14 @@ static inline int submit_plain(struct rd_exec *x, int drive, struct rd_submitted
     if (RD_UNLIKELY(!rd_cas_acq_rel(&s->word, &word, word + 1))) /* as in take */
         return 0;
     interpreted = rd_load_acquire(&x->interpreted) && c->kind == RD_CORE_LANES;
-    f = rd_track_frame(t, local);
-    f->replay = at;
-    f->count = at + 1;
-    f->epoch = RD_WORD_EPOCH(word);
-    f->interpreted = interpreted != 0;
-    f->odd = f->slow = f->special = 0;
-    f->gate_count = 0;
-    rd_store_relaxed(&f->left, interpreted ? t->lanes : t->sinks); /* published by seq */
-    if (RD_UNLIKELY(rd_load_relaxed(&f->dirty)))
-        rd_frame_clear_bad(t, f);
+    fill_plain(t, at, local, RD_WORD_EPOCH(word), interpreted);
     rd_frame_publish(t, local);
     out->source = t->source;
     out->event = (rondo_event){ rd_source_id(t->source), at + 1 };
     out->first = at;
     out->end = at + 1;
     out->timed = 0;
-    if (drive && (out->lane = only_lane(t)) != NULL)
-        return 1;
-    rd_fence(); /* as in submit_one */
-    rd_track_wake(t);
+    hand_over(t, drive, out);
     return 1;
 }
 
