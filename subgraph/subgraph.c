@@ -127,6 +127,11 @@ void rd_holder_unref(struct rd_allocator *a, struct rd_holder *h)
     rd_free(a, h, sizeof *h);
 }
 
+rondo_status rd_subgraph_error(const struct rd_subgraph *g)
+{
+    return g->error ? rd_error(g->error, "%s", g->error_message) : RONDO_OK;
+}
+
 rondo_status rd_subgraph_stick(struct rd_subgraph *g, rondo_status status)
 {
     if (status && !g->error) {

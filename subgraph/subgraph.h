@@ -225,6 +225,8 @@ rondo_status rd_record_subgraph(struct rd_subgraph *g, const struct rd_subgraph 
                                 const rondo_inner_desc *desc, rondo_node *node);
 rondo_status rd_record_edge(struct rd_subgraph *g, rondo_node from, rondo_node to,
                             uint32_t distance);
+/* The first error that stuck, its message made this thread's; OK: none did. */
+rondo_status rd_subgraph_error(const struct rd_subgraph *g);
 /* Keeps the first error, with this thread's message; returns `status`. */
 rondo_status rd_subgraph_stick(struct rd_subgraph *g, rondo_status status);
 

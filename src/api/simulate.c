@@ -158,9 +158,8 @@ rondo_status rondo_simulate_sized(rondo_subgraph subgraph, const rondo_simulate_
     g = rd_subgraph_get(subgraph, &status);
     if (!g)
         return status;
-    if (g->error)
-        status = rd_error(g->error, "%s", g->error_message);
-    else
+    status = rd_subgraph_error(g);
+    if (!status)
         status = rd_subgraph_expand(g, o.processors, &e);
     if (!status) {
         status = simulate(g, e, &o, &made);

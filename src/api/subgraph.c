@@ -49,7 +49,7 @@ rondo_status rondo_subgraph_status(rondo_subgraph subgraph)
     struct rd_subgraph *g = rd_subgraph_get(subgraph, &status);
     if (!g)
         return status;
-    status = g->error ? rd_error(g->error, "%s", g->error_message) : RONDO_OK;
+    status = rd_subgraph_error(g);
     rd_subgraph_unref(g);
     return status;
 }
