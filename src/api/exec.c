@@ -36,9 +36,8 @@ rondo_status rondo_instantiate_sized(rondo_subgraph subgraph,
     g = rd_subgraph_get(subgraph, &status);
     if (!g)
         return status;
-    if (g->error)
-        status = rd_error(g->error, "%s", g->error_message);
-    else
+    status = rd_subgraph_error(g);
+    if (!status)
         status = rd_exec_new(g, &o, NULL, &x);
     rd_subgraph_unref(g);
     if (status)
@@ -70,8 +69,7 @@ rondo_status rondo_instantiate_group_sized(const rondo_subgraph *subgraphs, uint
         g[got] = rd_subgraph_get(subgraphs[got], &status);
         if (!g[got])
             break;
-        if (g[got]->error)
-            status = rd_error(g[got]->error, "%s", g[got]->error_message);
+        status = rd_subgraph_error(g[got]);
     }
     if (!status)
         status = rd_exec_new_group(g, count, &o, x);
@@ -236,9 +234,8 @@ rondo_status rondo_exec_update(rondo_exec exec, rondo_subgraph subgraph)
     struct rd_subgraph *g = rd_subgraph_get(subgraph, &status);
     if (!g)
         return status;
-    if (g->error)
-        status = rd_error(g->error, "%s", g->error_message);
-    else
+    status = rd_subgraph_error(g);
+    if (!status)
         WITH_KEPT_EXEC(exec, "rondo_exec_update", x, rd_exec_update(x, g));
     rd_subgraph_unref(g);
     return status;
@@ -271,8 +268,7 @@ rondo_status rondo_exec_touch(rondo_exec exec)
 static rondo_status latest_event(struct rd_exec *x, struct rd_source **source, rondo_event *event)
 {
     *source = x->series->all;
-    event->source = rd_source_id(x->series->all);
-    event->count = RD_WORD_TICKET(rd_load_acquire(&x->series->word));
+    *event = rd_exec_latest(x);
     return RONDO_OK;
 }
 

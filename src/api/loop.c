@@ -218,10 +218,8 @@ static rondo_event latest(rondo_exec exec)
     struct rd_exec *x;
     rd_rcu_read_lock();
     x = rd_id_find(exec.id, RD_ID_EXEC);
-    if (x) {
-        event.source = rd_source_id(x->series->all);
-        event.count = RD_WORD_TICKET(rd_load_acquire(&x->series->word));
-    }
+    if (x)
+        event = rd_exec_latest(x);
     rd_rcu_read_unlock();
     return event;
 }

@@ -32,8 +32,7 @@ struct rd_exec_slot {
     uint8_t kind;
     uint32_t alias, count, ring_first, ring_stride;
     size_t bytes;
-    int64_t origin; /* of a temporary, as in struct rd_slot */
-    uint8_t zeroed;
+    int64_t origin;             /* of a temporary, as in struct rd_slot */
     struct rd_buffer **buffers; /* referenced */
 };
 
@@ -62,7 +61,6 @@ struct rd_recipe {
     uint16_t *bound;
     uint8_t *external; /* NULL: none */
     uint8_t *alone;    /* 1: not to run in two replays at once; NULL: none */
-    int kept;
 };
 
 struct rd_exec {
@@ -255,6 +253,9 @@ rondo_status rd_exec_destroy(rondo_exec handle);
 
 /* ---- retask.c, update.c, touch.c: changes to what an exec runs. None of them is called inside a
  * read section or a task. */
+/* Keeps tickets from being given out until rd_exec_go_on. *count: what the series' source has to
+ * reach until nothing is in flight. RD_LOOK_AGAIN: another exec has taken its place. */
+rondo_status rd_exec_freeze(struct rd_exec *x, uint64_t *count);
 /* Keeps tickets from being given out, and waits until nothing is in flight. */
 rondo_status rd_exec_halt(struct rd_exec *x);
 void rd_exec_go_on(struct rd_exec *x);
@@ -293,6 +294,8 @@ void rd_result_success(uint64_t end, rondo_result *result);
 rondo_status rd_exec_result_of(struct rd_exec *x, uint64_t first, uint64_t end,
                                rondo_result *result);
 uint64_t rd_exec_ended(struct rd_exec *x); /* replays that have ended, in order */
+/* The event of the replay submitted last, or of none. */
+rondo_event rd_exec_latest(const struct rd_exec *x);
 
 /* ---- times.c */
 void rd_exec_node_times(struct rd_exec *x, uint32_t node, rondo_node_info *info);

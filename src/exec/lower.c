@@ -139,7 +139,6 @@ static int copy_slot(struct rd_exec *x, const struct rd_slot *from, uint32_t s)
     for (uint32_t i = 0; i < to->count; i++)
         rd_buffer_ref(to->buffers[i]);
     to->origin = from->origin;
-    to->zeroed = from->zeroed;
     if (to->kind == RD_SLOT_FIXED)
         x->program.base[s] = to->buffers[0]->base;
     x->ring_slots += to->kind == RD_SLOT_RING;

@@ -6,6 +6,12 @@
 
 uint64_t rd_exec_ended(struct rd_exec *x) { return rd_load_acquire(&x->series->all->done); }
 
+rondo_event rd_exec_latest(const struct rd_exec *x)
+{
+    const struct rd_series *s = x->series;
+    return (rondo_event){ rd_source_id(s->all), RD_WORD_TICKET(rd_load_acquire(&s->word)) };
+}
+
 rondo_status rd_exec_result(struct rd_exec *x, struct rd_source *s, uint64_t count,
                             rondo_result *result)
 {

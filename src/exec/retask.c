@@ -16,17 +16,25 @@ struct rd_retasked {
     RD_ALIGNED char block[];
 };
 
-rondo_status rd_exec_halt(struct rd_exec *x)
+rondo_status rd_exec_freeze(struct rd_exec *x, uint64_t *count)
 {
-    struct rd_series *s = x->series;
-    uint64_t count;
-    int clean;
     pthread_mutex_lock(&x->placing);
     if (rd_load_relaxed(&x->replaced)) { /* written under the lock */
         pthread_mutex_unlock(&x->placing);
         return RD_LOOK_AGAIN;
     }
-    count = rd_series_freeze(s);
+    *count = rd_series_freeze(x->series);
+    return RONDO_OK;
+}
+
+rondo_status rd_exec_halt(struct rd_exec *x)
+{
+    struct rd_series *s = x->series;
+    uint64_t count;
+    int clean;
+    rondo_status status = rd_exec_freeze(x, &count);
+    if (status)
+        return status;
     if (!rd_source_reached(s->all, rd_source_id(s->all), count))
         rd_wait(s->all, rd_source_id(s->all), count, -1, NULL, &clean);
     return RONDO_OK;

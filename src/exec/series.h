@@ -76,7 +76,7 @@ struct rd_series {
 rondo_status rd_series_new(struct rd_runtime *rt, uint32_t window, uint32_t tracks,
                            const char *name, struct rd_series **series);
 void rd_series_unref(struct rd_series *s);
-/* Room in the table. INVALID when it is full: `name` is the exec's. */
+/* Room in the table. AGAIN when it is full: `name` is the exec's. */
 rondo_status rd_series_add(struct rd_series *s, struct rd_core *core, const char *name);
 void rd_series_remove(struct rd_series *s, struct rd_core *core);
 /* Whether the table is full, but not for long: the cleaner is about to end a core of it. */

@@ -138,20 +138,15 @@ static rondo_status touch_all(struct rd_exec *x, struct rd_core *c)
 rondo_status rd_exec_touch(struct rd_exec *x)
 {
     struct rd_series *s = x->series;
-    rondo_status status;
     uint64_t count;
-    pthread_mutex_lock(&x->placing);
-    if (rd_load_relaxed(&x->replaced)) { /* written under the lock */
-        pthread_mutex_unlock(&x->placing);
-        return RD_LOOK_AGAIN;
-    }
-    count = rd_series_freeze(s);
+    rondo_status status = rd_exec_freeze(x, &count);
+    if (status)
+        return status;
     if (rd_source_reached(s->all, rd_source_id(s->all), count))
         status = touch_all(x, core_to_touch(x));
     else
         status = rd_error(RONDO_ERR_AGAIN, "exec '%s': touch: replays are in flight",
                           x->program.exec_name);
-    rd_series_thaw(s);
-    pthread_mutex_unlock(&x->placing);
+    rd_exec_go_on(x);
     return status;
 }
