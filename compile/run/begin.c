@@ -47,8 +47,4 @@ RD_NOINLINE void rd_frame_end_special(struct rd_track *t, struct rd_frame *f)
     rd_store_release(&t->source->done, event.count); /* pairs with every look at done */
     if (done)
         done(context, event);
-    if (special & RD_SPECIAL_AUTO) {
-        rd_fence(); /* as before rd_lane_pay: done before what `ended` looks at */
-        t->ended(t);
-    }
 }

@@ -124,8 +124,7 @@ enum {
     RD_SPECIAL_NOT_BEFORE = 1,
     RD_SPECIAL_VARIANT = 2, /* the plan has variants: lanes take the frame's at its begin */
     RD_SPECIAL_DONE = 4,    /* a function to call at the end */
-    RD_SPECIAL_TIMED = 8,   /* the end is noted */
-    RD_SPECIAL_AUTO = 16    /* the end is told to the exec: its choice of plan is being timed */
+    RD_SPECIAL_TIMED = 8    /* the end is noted */
 };
 
 /* What an op of the library's own returns that is not over: self->unmet says what it waits for, and

@@ -58,17 +58,6 @@ void rd_stats_read(struct rd_stats *stats, uint32_t node, struct rd_node_times *
     times->max_ns = rd_load_relaxed(&n[node].most_ns);
 }
 
-void rd_stats_clear(struct rd_stats *stats)
-{
-    struct rd_node_stats *n = rd_load_acquire(&stats->node);
-    for (uint32_t v = 0; n && v < stats->nodes; v++) {
-        rd_store_relaxed(&n[v].runs, 0);
-        rd_store_relaxed(&n[v].sum_ns, 0);
-        rd_store_relaxed(&n[v].least_ns, 0);
-        rd_store_relaxed(&n[v].most_ns, 0);
-    }
-}
-
 void rd_stats_free(struct rd_stats *stats)
 {
     rd_free_array(stats->alloc, rd_load_relaxed(&stats->node), stats->nodes,

@@ -29,8 +29,6 @@ struct rd_node_times {
 void rd_stats_note(struct rd_stats *stats, uint32_t node, uint64_t ns, int alone);
 /* What is known of a node; `stats` may be NULL. */
 void rd_stats_read(struct rd_stats *stats, uint32_t node, struct rd_node_times *times);
-/* Forgets all; nothing runs. */
-void rd_stats_clear(struct rd_stats *stats);
 void rd_stats_free(struct rd_stats *stats); /* what it holds, not itself */
 
 #endif
