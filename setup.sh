@@ -9,8 +9,8 @@ set -eu
 packages="gcc g++ libc6-dev cmake ninja-build pkg-config
 liburcu-dev libhwloc-dev libcriterion-dev libpng-dev
 clang clang-format llvm libclang-rt-dev libomp-dev"
-# What rondo-bench compares with.
-packages="$packages libtbb-dev libopenmpi-dev openmpi-bin"
+# What rondo-bench compares with, and counts system calls with.
+packages="$packages libtbb-dev libopenmpi-dev openmpi-bin strace"
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
     echo "setup.sh: this is no Debian system. Install what these packages contain:" >&2
