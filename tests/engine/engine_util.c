@@ -134,3 +134,34 @@ void et_alarm(unsigned seconds, const char *format, ...)
         signal(SIGALRM, on_alarm);
     alarm(seconds);
 }
+
+void et_every_mode(const struct et_mode_case *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (int m = 0; m < ET_MODES; m++)
+            for (uint32_t workers = 1; workers <= 2; workers++) {
+                et_alarm(60, "%s, %s, %u workers: hangs\n", cases[i].name, et_modes[m].name,
+                         workers);
+                cases[i].run(&et_modes[m], workers);
+            }
+    et_alarm(0, "%s", "");
+}
+
+void et_every_schedule(const struct et_schedule_case *cases, size_t count)
+{
+    static const uint32_t schedules[] = { RONDO_STATIC, RONDO_DATAFLOW };
+    for (size_t i = 0; i < count; i++)
+        for (int m = 0; m < ET_MODES; m++)
+            for (int s = 0; s < 2; s++)
+                for (uint32_t workers = 1; workers <= 3; workers++) {
+                    rondo_instantiate_options o = { .mode = et_modes[m].mode,
+                                                    .order = et_modes[m].order,
+                                                    .schedule = schedules[s] };
+                    if (o.mode == RONDO_INTERPRETED && s)
+                        continue;
+                    et_alarm(60, "%s, %s%s, %u workers: hangs\n", cases[i].name, et_modes[m].name,
+                             s ? ", dataflow" : "", workers);
+                    cases[i].run(&o, workers);
+                }
+    et_alarm(0, "%s", "");
+}

@@ -32,4 +32,18 @@ extern const struct et_mode et_modes[ET_MODES];
 /* Aborts the process, naming what ran, when `seconds` are over; 0: calls it off. */
 void et_alarm(unsigned seconds, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Runs every case in every mode, with one worker and two. */
+struct et_mode_case {
+    const char *name;
+    void (*run)(const struct et_mode *mode, uint32_t workers);
+};
+void et_every_mode(const struct et_mode_case *cases, size_t count);
+/* Runs every case in the mode and order of every mode, each with static lanes and, where it is
+ * compiled, dataflow; with one worker to three. */
+struct et_schedule_case {
+    const char *name;
+    void (*run)(const rondo_instantiate_options *o, uint32_t workers);
+};
+void et_every_schedule(const struct et_schedule_case *cases, size_t count);
+
 #endif

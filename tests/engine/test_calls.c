@@ -422,10 +422,7 @@ static void conditions(const struct et_mode *mode, uint32_t workers)
     ET_CLOSE(rt);
 }
 
-static const struct {
-    const char *name;
-    void (*run)(const struct et_mode *mode, uint32_t workers);
-} cases[] = {
+static const struct et_mode_case cases[] = {
     { "stops", stops },
     { "a node that may not stop", may_not_stop },
     { "a deadline", deadline },
@@ -434,14 +431,4 @@ static const struct {
     { "conditions", conditions },
 };
 
-Test(engine_calls, every_case_in_every_mode)
-{
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        for (int m = 0; m < ET_MODES; m++)
-            for (uint32_t workers = 1; workers <= 2; workers++) {
-                et_alarm(60, "%s, %s, %u workers: hangs\n", cases[i].name, et_modes[m].name,
-                         workers);
-                cases[i].run(&et_modes[m], workers);
-            }
-    et_alarm(0, "%s", "");
-}
+Test(engine_calls, every_case_in_every_mode) { et_every_mode(cases, sizeof cases / sizeof *cases); }

@@ -192,10 +192,7 @@ static void modes_by_turns(const rondo_instantiate_options *o, uint32_t workers)
     close_rig(&r);
 }
 
-static const struct {
-    const char *name;
-    void (*run)(const rondo_instantiate_options *o, uint32_t workers);
-} cases[] = {
+static const struct et_schedule_case cases[] = {
     { "step by step", step_by_step },
     { "of a call of many", of_many },
     { "refused", refused },
@@ -204,19 +201,5 @@ static const struct {
 
 Test(engine_event_at, every_case_in_every_mode)
 {
-    static const uint32_t schedules[] = { RONDO_STATIC, RONDO_DATAFLOW };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        for (int m = 0; m < ET_MODES; m++)
-            for (int s = 0; s < 2; s++)
-                for (uint32_t workers = 1; workers <= 3; workers++) {
-                    rondo_instantiate_options o = { .mode = et_modes[m].mode,
-                                                    .order = et_modes[m].order,
-                                                    .schedule = schedules[s] };
-                    if (o.mode == RONDO_INTERPRETED && s)
-                        continue;
-                    et_alarm(60, "%s, %s%s, %u workers: hangs\n", cases[i].name, et_modes[m].name,
-                             s ? ", dataflow" : "", workers);
-                    cases[i].run(&o, workers);
-                }
-    et_alarm(0, "%s", "");
+    et_every_schedule(cases, sizeof cases / sizeof *cases);
 }

@@ -409,10 +409,7 @@ static void scratch(const struct et_mode *mode, uint32_t workers)
     ET_CLOSE(rt);
 }
 
-static const struct {
-    const char *name;
-    void (*run)(const struct et_mode *mode, uint32_t workers);
-} cases[] = {
+static const struct et_mode_case cases[] = {
     { "a wait for a counter", wait_for_counter },
     { "two execs wait for each other", crossed },
     { "a wait for an event", wait_for_event },
@@ -424,14 +421,7 @@ static const struct {
 
 Test(engine_pending, every_case_in_every_mode)
 {
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        for (int m = 0; m < ET_MODES; m++)
-            for (uint32_t workers = 1; workers <= 2; workers++) {
-                et_alarm(60, "%s, %s, %u workers: hangs\n", cases[i].name, et_modes[m].name,
-                         workers);
-                cases[i].run(&et_modes[m], workers);
-            }
-    et_alarm(0, "%s", "");
+    et_every_mode(cases, sizeof cases / sizeof *cases);
 }
 
 /* ---- completions finished by many threads */
