@@ -89,19 +89,22 @@ static const struct em_mode profiled[] = {
 };
 enum { PROFILED = sizeof profiled / sizeof *profiled };
 
-/* Preempted ones may have taken long, too. */
-static int others_are_short(rondo_exec exec, const struct recorded *r)
+/* Two nodes long, the others short. A preempted one takes milliseconds: beside it a second
+ * processor may win too little. */
+static int two_were_long(rondo_exec exec, const struct recorded *r)
 {
-    double sum = 0;
+    double a = info_of(exec, r->node[0]).mean_ns, b = info_of(exec, r->node[1]).mean_ns, sum = 0;
     for (int i = 2; i < NODES; i++)
-        sum += info_of(exec, r->node[i]).max_ns;
-    return sum < info_of(exec, r->node[0]).min_ns / 2;
+        sum += info_of(exec, r->node[i]).mean_ns;
+    return a < 2 * b && b < 2 * a && sum < (a < b ? a : b) / 2;
 }
 
 /* ---- replay by replay */
 
-static void profile(const struct em_mode *m, uint32_t workers, uint32_t replays)
+/* 1: no node was preempted for long while it was timed, so that it is known which go where. */
+static int profile(const struct em_mode *m, uint32_t workers, uint32_t replays)
 {
+    int undisturbed;
     rondo_runtime rt = et_runtime(workers);
     struct recorded r = record(rt, 300000);
     rondo_instantiate_options o = em_options(m, 4);
@@ -126,12 +129,22 @@ static void profile(const struct em_mode *m, uint32_t workers, uint32_t replays)
         cr_assert_eq(info_of(exec, r.node[i]).runs, replays, "%s", m->name);
     check_runs(replays + 25);
     /* Said to cost the same, they were in one row of eight. Auto may be trying one lane. */
-    if (workers > 1 && m->schedule != RONDO_SCHEDULE_AUTO && others_are_short(exec, &r))
+    undisturbed = two_were_long(exec, &r);
+    if (workers > 1 && m->schedule != RONDO_SCHEDULE_AUTO && undisturbed)
         cr_assert(info_of(exec, r.node[0]).processor != info_of(exec, r.node[1]).processor, "%s",
                   m->name);
     ET_OK(rondo_exec_destroy(exec));
     ET_OK(rondo_subgraph_destroy(r.g));
     ET_CLOSE(rt);
+    return undisturbed;
+}
+
+static void profile_undisturbed(const struct em_mode *m, uint32_t workers, uint32_t replays)
+{
+    int tries = 0;
+    while (!profile(m, workers, replays))
+        cr_assert_lt(++tries, 50, "%s: the machine never is quiet for %u replays", m->name,
+                     replays);
 }
 
 Test(engine_profile, nodes_are_placed_by_what_they_took)
@@ -139,8 +152,8 @@ Test(engine_profile, nodes_are_placed_by_what_they_took)
     for (uint32_t k = 0; k < PROFILED; k++)
         for (uint32_t workers = 1; workers < 3; workers++) {
             EM_TRY(&profiled[k], workers);
-            profile(&profiled[k], workers, 10);
-            profile(&profiled[k], workers, 1);
+            profile_undisturbed(&profiled[k], workers, 10);
+            profile_undisturbed(&profiled[k], workers, 1);
         }
     et_alarm(0, "done");
 }
