@@ -7,8 +7,10 @@ set -eu
 
 # What the library, its tests and its checks are built with.
 packages="gcc g++ libc6-dev cmake ninja-build pkg-config
-liburcu-dev libhwloc-dev libcriterion-dev libpng-dev
+liburcu-dev libhwloc-dev libjansson-dev libcriterion-dev libpng-dev
 clang clang-format llvm libclang-rt-dev libomp-dev"
+# What examples compute with.
+packages="$packages libopenblas-dev liblapacke-dev libsuitesparse-dev"
 # What rondo-bench compares with, and counts system calls with.
 packages="$packages libtbb-dev libopenmpi-dev openmpi-bin strace"
 

@@ -14,12 +14,12 @@ set_target_properties(rondo_objects PROPERTIES POSITION_INDEPENDENT_CODE ON)
 # Calls among the library's own functions are direct, as in a static library.
 target_compile_options(rondo_objects PRIVATE -fno-semantic-interposition)
 target_include_directories(rondo_objects PUBLIC include PRIVATE .)
-target_link_libraries(rondo_objects PRIVATE rondo_build PkgConfig::URCU PkgConfig::HWLOC Threads::Threads)
+target_link_libraries(rondo_objects PRIVATE rondo_build PkgConfig::URCU PkgConfig::HWLOC PkgConfig::JANSSON Threads::Threads)
 
 add_library(rondo STATIC $<TARGET_OBJECTS:rondo_objects>)
 target_include_directories(rondo PUBLIC
   $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
-target_link_libraries(rondo PRIVATE PkgConfig::URCU PkgConfig::HWLOC Threads::Threads m)
+target_link_libraries(rondo PRIVATE PkgConfig::URCU PkgConfig::HWLOC PkgConfig::JANSSON Threads::Threads m)
 
 # A sanitized shared library would need its program to be sanitized alike: tests use the static one.
 if(NOT RONDO_SANITIZE)
@@ -31,5 +31,5 @@ if(NOT RONDO_SANITIZE)
     $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
   target_link_options(rondo_shared PRIVATE
     LINKER:--version-script=${CMAKE_CURRENT_SOURCE_DIR}/src/rondo.map LINKER:-z,defs)
-  target_link_libraries(rondo_shared PRIVATE PkgConfig::URCU PkgConfig::HWLOC Threads::Threads m)
+  target_link_libraries(rondo_shared PRIVATE PkgConfig::URCU PkgConfig::HWLOC PkgConfig::JANSSON Threads::Threads m)
 endif()

@@ -17,6 +17,7 @@ endfunction()
 
 rondo_require(URCU liburcu-memb liburcu-dev)
 rondo_require(HWLOC hwloc libhwloc-dev)
+rondo_require(JANSSON jansson libjansson-dev)
 if(RONDO_TESTS)
   rondo_require(CRITERION criterion libcriterion-dev)
 endif()

@@ -25,6 +25,7 @@
 #include <rondo/counter.h>
 #include <rondo/exec.h>
 #include <rondo/loop.h>
+#include <rondo/read.h>
 #include <rondo/runtime.h>
 #include <rondo/subgraph.h>
 #include <rondo/task.h>

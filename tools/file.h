@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Graph files of every format as recordings, and back. */
+#ifndef RONDO_TOOLS_FILE_H
+#define RONDO_TOOLS_FILE_H
+
+#include <rondo/rondo.h>
+
+#include <stdint.h>
+#include <stdio.h>
+
+struct file_options {
+    /* Nanoseconds per unit of a .stg file's processing times (default 1000). Of the other formats,
+     * which say times in seconds or nanoseconds: thousandths that they are multiplied by. 1000: as
+     * the file says. */
+    uint64_t scale;
+};
+
+/* What a task of the file runs: given by the command that loads it. NULL: nothing. Called once per
+ * task, `number` counting the nodes of the recording; may set desc->fn, context, arg. */
+struct file_bodies {
+    rondo_status (*task)(void *context, uint32_t number, rondo_task_desc *desc);
+    void *context;
+};
+
+struct file_graph {
+    rondo_subgraph subgraph;
+    char format[16]; /* "stg", "wfformat", "rondo" */
+    uint32_t nodes;
+};
+
+/* Reads `path` ("-": standard input), whatever its format, which is told by what it holds, and
+ * records it in `runtime`. Returns 0, or an exit status after saying file, place and reason on
+ * stderr: EXIT_BAD_INPUT, EXIT_RUN_FAILED (no memory, unreadable). */
+int file_load(const char *path, rondo_runtime runtime, const struct file_options *options,
+              const struct file_bodies *bodies, struct file_graph *graph);
+
+#endif
