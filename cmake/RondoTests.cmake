@@ -79,6 +79,17 @@ if(TARGET rondo_shared)
     add_test(NAME installed COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/installed
       ${CMAKE_BINARY_DIR} ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER})
     set_tests_properties(installed PROPERTIES LABELS sources TIMEOUT 300)
+    # The pages' programs and screens; the latter use the former.
+    separate_arguments(openmp UNIX_COMMAND "${OpenMP_C_FLAGS}")
+    add_test(NAME doc_blocks COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/doc_blocks
+      ${CMAKE_BINARY_DIR} ${CMAKE_C_COMPILER} ${openmp})
+    set_tests_properties(doc_blocks PROPERTIES LABELS sources TIMEOUT 300 FIXTURES_SETUP doc_programs)
+    if(TARGET rondo_tool)
+      add_test(NAME doc_screens COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/doc_screens
+        ${CMAKE_BINARY_DIR})
+      set_tests_properties(doc_screens PROPERTIES LABELS sources TIMEOUT 300
+        FIXTURES_REQUIRED doc_programs)
+    endif()
   endif()
 endif()
 
