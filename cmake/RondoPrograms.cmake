@@ -34,7 +34,7 @@ if(tool_sources)
   set_target_properties(rondo_tool PROPERTIES OUTPUT_NAME rondo)
   target_compile_definitions(rondo_tool PRIVATE RONDO_VERSION="${PROJECT_VERSION}")
   target_include_directories(rondo_tool PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
-  target_link_libraries(rondo_tool PRIVATE rondo_build rondo Threads::Threads m)
+  target_link_libraries(rondo_tool PRIVATE rondo_build rondo PkgConfig::JANSSON Threads::Threads m)
 endif()
 
 # ---- LLVM's OpenMP beside GCC's: a module that clang compiles, where it is installed with libomp
