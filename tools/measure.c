@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The replays of `rondo run`: made ready, timed by turns, checked. */
-#include "tools/args.h"
+#include "tools/cli.h"
 #include "tools/run.h"
 
 #include <inttypes.h>
@@ -181,12 +181,12 @@ int run_measure(struct run *run)
 {
     char why[160];
     for (uint64_t turn = 0; turn < run->settings.repeat; turn++) {
-        progress("replaying", turn, run->settings.repeat);
+        cli_progress("replaying", turn, run->settings.repeat);
         for (int i = 0; i < run->row_count; i++)
             if (sample_row(run, &run->rows[i], turn))
                 return -1;
     }
-    progress("replaying", run->settings.repeat, run->settings.repeat);
+    cli_progress("replaying", run->settings.repeat, run->settings.repeat);
     if (job_check(&run->job, run->replays, why, sizeof why) ||
         job_check(&run->plain, run->plain_replays, why, sizeof why))
         return complain(why);

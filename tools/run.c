@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `rondo run FILE.stg`: options, the reading of the file, and the table. */
 #include "tools/run.h"
-#include "tools/args.h"
+#include "tools/commands.h"
 #include "tools/table.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,72 +16,24 @@ static const char *const orders[] = { "serial", "pipelined", NULL };
 /* A replay that computes longer than this was hardly meant. */
 #define MAX_REPLAY_S 60u
 
-static void help(FILE *file)
-{
-    fputs(
-        "usage: rondo run [OPTIONS] FILE.stg\n"
-        "\n"
-        "Replays the task graph in FILE (Standard Task Graph format). Each task computes for its\n"
-        "processing time and checks that it runs once per replay, after its predecessors.\n"
-        "\n"
-        "  --workers N    worker threads, one per CPU; more than there are CPUs share them\n"
-        "                 (default: one per CPU)\n"
-        "  --scale NS     nanoseconds per unit of processing time (default 1000)\n"
-        "  --repeat R     samples per row of the table (default 20)\n"
-        "  --mode MODE    interpreted, compiled, or both (the default)\n"
-        "  --order ORDER  serial (the default), or pipelined: replays overlap, times are those\n"
-        "                 of a batch of 8 divided by 8\n"
-        "  --help         this text\n"
-        "\n"
-        "speed-up: against the row `in order`, which calls the bodies on one thread. of bound:\n"
-        "the longer of the critical path and the serial sum over the processors, divided by the\n"
-        "makespan. overhead: of a replay whose bodies check and do not compute, time per node.\n"
-        "\n"
-        "exit status: 0 done, 1 the run failed or a check did, 2 bad input or usage\n",
-        file);
-}
+#define FIELD(field) offsetof(struct run_settings, field)
 
-/* Returns an exit status, or -1: go on. */
-static int parse(int argc, char **argv, struct run_settings *settings)
-{
-    static const struct option options[] = {
-        { "workers", required_argument, NULL, 'w' },
-        { "scale", required_argument, NULL, 's' },
-        { "repeat", required_argument, NULL, 'r' },
-        { "mode", required_argument, NULL, 'm' },
-        { "order", required_argument, NULL, 'o' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
-    };
-    *settings = (struct run_settings){ .scale_ns = 1000, .repeat = 20, .mode = MODE_BOTH };
-    int option, bad = 0;
-    static char name[] = "rondo run";
-    argv[0] = name; /* getopt begins its messages with it */
-    while (!bad && (option = getopt_long(argc, argv, "h", options, NULL)) != -1)
-        switch (option) {
-        case 'w': bad = args_number("run", "--workers", optarg, 1, 1024, &settings->workers); break;
-        case 's':
-            bad = args_number("run", "--scale", optarg, 0, 1000000000, &settings->scale_ns);
-            break;
-        case 'r': bad = args_number("run", "--repeat", optarg, 1, 100000, &settings->repeat); break;
-        case 'm': bad = (settings->mode = args_choice("run", "--mode", optarg, modes)) < 0; break;
-        case 'o':
-            bad = (settings->order = args_choice("run", "--order", optarg, orders)) < 0;
-            break;
-        case 'h': help(stdout); return EXIT_DONE;
-        default: bad = 1; break;
-        }
-    if (!bad && argc - optind != 1) {
-        fprintf(stderr, "rondo run: one file is needed, not %d\n", argc - optind);
-        bad = 1;
-    }
-    if (bad) {
-        fputs("rondo run --help tells the options\n", stderr);
-        return EXIT_BAD_INPUT;
-    }
-    settings->path = argv[optind];
-    return -1;
-}
+static const struct cli_option options[] = {
+    { "workers", 'w', "N",
+      "worker threads, one per CPU; more than there are CPUs share them (default: one per CPU)",
+      CLI_NUMBER, FIELD(workers), 1, 1024, NULL },
+    { "scale", 0, "NS", "nanoseconds per unit of processing time (default 1000)", CLI_NUMBER,
+      FIELD(scale_ns), 0, 1000000000, NULL },
+    { "repeat", 'r', "R", "samples per row of the table (default 20)", CLI_NUMBER, FIELD(repeat), 1,
+      100000, NULL },
+    { "mode", 'm', "MODE", "interpreted, compiled, or both (the default)", CLI_CHOICE, FIELD(mode),
+      0, 0, modes },
+    { "order", 0, "ORDER",
+      "serial (the default), or pipelined: replays overlap, times are those of a batch of 8 "
+      "divided by 8",
+      CLI_CHOICE, FIELD(order), 0, 0, orders },
+    { .name = NULL },
+};
 
 /* Returns an exit status, or -1: go on. */
 static int read_file(struct run *run)
@@ -184,10 +136,10 @@ static void report(struct run *run)
            run->graph.task_count, run->replays);
 }
 
-int command_run(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
-    struct run run = { 0 };
-    int status = parse(argc, argv, &run.settings);
+    struct run run = { .settings = { .scale_ns = 1000, .repeat = 20, .mode = MODE_BOTH } };
+    int status = cli_parse(&command_run, argc, argv, &run.settings, &run.settings.path);
     if (status < 0)
         status = read_file(&run);
     if (status < 0) {
@@ -196,9 +148,28 @@ int command_run(int argc, char **argv)
             report(&run);
     }
     run_close(&run);
-    if (fflush(stdout) && status == EXIT_DONE) {
-        perror("rondo run: standard output");
-        status = EXIT_RUN_FAILED;
-    }
     return status;
 }
+
+static const char *const examples[] = {
+    "rondo run examples/graphs/small.stg",
+    "all modes, on all CPUs",
+    NULL,
+};
+
+const struct cli_command command_run = {
+    .name = "run",
+    .operands = "FILE",
+    .operand_count = 1,
+    .summary = "replay a task graph from a file, in both modes, and time it",
+    .text =
+        "Replays the task graph in FILE (Standard Task Graph format). Each task computes for its "
+        "processing time and checks that it runs once per replay, after its predecessors.\n"
+        "\n"
+        "Speed-up: against the row `in order`, which calls the bodies on one thread. Of bound: the "
+        "longer of the critical path and the serial sum over the processors, divided by the "
+        "makespan. Overhead: of a replay whose bodies check and do not compute, time per node.",
+    .examples = examples,
+    .options = options,
+    .run = run_command,
+};
