@@ -9,7 +9,7 @@
 #include "src/machine/buffer.h"
 #include "subgraph/graph.h"
 
-#include <rondo/subgraph.h>
+#include <rondo/read.h>
 
 enum rd_node_kind {
     RD_NODE_TASK,
@@ -272,6 +272,21 @@ rondo_status rd_subgraph_analyse(const struct rd_subgraph *g, int carried, struc
 /* dot.c: the graph as `analyse` finds it, refused or not, in Graphviz's DOT. */
 rondo_status rd_subgraph_dot(const struct rd_subgraph *g,
                              void (*write)(void *context, const char *text), void *context);
+
+/* visit.c: the same graph, told node by node and edge by edge. */
+rondo_status rd_subgraph_visit(const struct rd_subgraph *g,
+                               void (*node)(void *context, uint32_t number,
+                                            const rondo_recorded_node *node),
+                               void (*edge)(void *context, const rondo_recorded_edge *edge),
+                               void *context);
+/* How many of a node's accesses are its own: those of its conditions' flags come behind them. */
+uint32_t rd_node_own_accesses(const struct rd_subgraph *g, uint32_t node);
+/* Whether a task has no accesses and does not touch everything, where that is to be said. */
+int rd_node_no_access(const struct rd_subgraph *g, uint32_t node);
+static inline rondo_processor rd_node_on(const struct rd_node *n)
+{
+    return n->bound == RD_PROCESSOR_ANY ? (rondo_processor)RONDO_ANY_CPU : RONDO_CPU(n->bound);
+}
 
 /* move.c: the tasks behind copy and fill nodes; `arg` is a struct rd_move. */
 struct rd_move {
