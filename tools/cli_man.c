@@ -3,6 +3,7 @@
 #include "tools/cli_text.h"
 
 #include <ctype.h>
+#include <rondo/rondo.h>
 #include <string.h>
 
 /* Text as text, whatever it holds: no control line, no escape, and '-' the one of the keyboard. */
@@ -132,6 +133,20 @@ static void man_of_command(const struct cli_command *command, FILE *file)
     put_page_name(file, NULL, 1);
 }
 
+static void put_variable(void *context, const rondo_variable *variable)
+{
+    FILE *file = context;
+    fputs(".TP\n", file);
+    put_bold(file, variable->name);
+    fputc('\n', file);
+    put(file, variable->help, strlen(variable->help));
+    fputs(" (", file);
+    put(file, variable->range, strlen(variable->range));
+    fputs("; default: ", file);
+    put(file, variable->by_default, strlen(variable->by_default));
+    fputs(")\n", file);
+}
+
 static void man_of_all(FILE *file)
 {
     put_title(file, NULL);
@@ -152,6 +167,9 @@ static void man_of_all(FILE *file)
     put_option(file, 0, "version", NULL, "The version.");
     put_examples(file, cli_examples);
     put_status(file);
+    fputs(".SH ENVIRONMENT\n", file);
+    rondo_environment(put_variable, file);
+    fputs(".TP\n.B NO_COLOR\nno colours, also on a terminal\n", file);
     fputs(".SH SEE ALSO\n", file);
     for (int i = 0; cli_commands[i]; i++)
         put_page_name(file, cli_commands[i]->name, !cli_commands[i + 1]);

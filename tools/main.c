@@ -7,6 +7,7 @@
 #include <string.h>
 
 const struct cli_command *const cli_commands[] = {
+    &command_info,
     &command_run,
     NULL,
 };
