@@ -9,6 +9,7 @@
 const struct cli_command *const cli_commands[] = {
     &command_info,
     &command_run,
+    &command_compare,
     NULL,
 };
 

@@ -128,10 +128,9 @@ void ways_close(struct ways *ways)
 
 static int make_exec(struct ways *ways, struct way *way)
 {
-    rondo_instantiate_options options = { .mode = way->mode,
-                                          .schedule = way->schedule,
-                                          .order = way->order,
-                                          .window = WINDOW };
+    rondo_instantiate_options options = {
+        .mode = way->mode, .schedule = way->schedule, .order = way->order, .window = WINDOW
+    };
     if (way->order == RONDO_CONCURRENT)
         options.tracks = TRACKS;
     rondo_status status = rondo_instantiate(ways->job.file.subgraph, &options, &way->exec);
@@ -184,8 +183,8 @@ static int replay(struct ways *ways, struct way *way, uint64_t count)
     rondo_result result = { 0 };
     char shown[2][256];
     way->state.replays += count;
-    rondo_status status = rondo_replay_and_wait(
-        way->exec, &(rondo_replay_args){ .count = count }, -1, &result);
+    rondo_status status =
+        rondo_replay_and_wait(way->exec, &(rondo_replay_args){ .count = count }, -1, &result);
     if (!status)
         return 0;
     file_printable(result.status ? result.node : "", shown[0], sizeof shown[0]);

@@ -18,8 +18,8 @@ struct way {
     struct job_state state;
     uint64_t *ns; /* per replay, of each sample */
     uint64_t samples;
-    uint64_t checks_ns; /* the best of replays that check and do not compute */
-    uint64_t batch;     /* replays per sample */
+    uint64_t checks_ns;               /* the best of replays that check and do not compute */
+    uint64_t batch;                   /* replays per sample */
     char skipped[WAYS_SKIPPED_BYTES]; /* why it cannot be replayed so; "": it can */
 };
 
@@ -47,7 +47,8 @@ void ways_close(struct ways *ways);
  * exit status. */
 int ways_add(struct ways *ways, const char *name, uint32_t mode, uint32_t schedule, uint32_t order);
 
-/* Replays `count` times in one call. Returns 0 and the nanoseconds per replay, or an exit status. */
+/* Replays `count` times in one call. Returns 0 and the nanoseconds per replay, or an exit status.
+ */
 int ways_replay(struct ways *ways, struct way *way, int work, uint64_t count, uint64_t *ns);
 /* Adds a sample of way->batch replays. */
 int ways_sample(struct ways *ways, struct way *way);

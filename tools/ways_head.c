@@ -34,8 +34,10 @@ void ways_print_head(const struct ways *ways)
 void *ways_head_json(const struct ways *ways)
 {
     const struct graph *g = &ways->job.graph;
-    return json_pack("{s:s+, s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:I}", "file", ways->path, "",
-                     "format", ways->job.file.format, "nodes", (json_int_t)g->nodes, "tasks",
+    char shown[512];
+    file_printable(ways->path, shown, sizeof shown);
+    return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:I}", "file", shown, "format",
+                     ways->job.file.format, "nodes", (json_int_t)g->nodes, "tasks",
                      (json_int_t)ways->job.tasks, "edges", (json_int_t)g->edges, "carried_edges",
                      (json_int_t)g->carried, "critical_path_ns", g->critical_ns, "work_ns",
                      g->work_ns, "scale", (double)ways->scale * ways->times, "processors",
