@@ -6,9 +6,16 @@
 
 #include <string.h>
 
+/* clang-format off */
 const struct cli_command *const cli_commands[] = {
-    &command_info, &command_run, &command_compare, &command_sim, NULL,
+    &command_info,
+    &command_run,
+    &command_compare,
+    &command_sim,
+    &command_timeline,
+    NULL,
 };
+/* clang-format on */
 
 static int unknown(const char *word)
 {

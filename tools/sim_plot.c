@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { WIDTH = 720, HEIGHT = 480, LEFT = 64, RIGHT = 24, TOP = 56, BOTTOM = 52 };
 
@@ -119,25 +120,28 @@ static uint32_t drawn(const struct sim *sim, struct sim_row *row)
 
 static void legend(FILE *file, double y, const char *stroke, const char *dash, const char *text)
 {
-    double line[] = { LEFT + 16, y, LEFT + 48, y };
+    const double left = WIDTH - RIGHT - 320;
+    double line[] = { left, y, left + 32, y };
     svg_path(file, line, 2, stroke, 2, dash);
-    svg_text(file, LEFT + 56, y + 4, SVG_LEFT, 12, "#222", text);
+    svg_text(file, left + 40, y + 4, SVG_LEFT, 12, "#222", text);
 }
 
 void sim_plot(const struct sim *sim, FILE *file)
 {
     struct sim_row row[CLI_NUMBERS_MOST];
     struct plot plot = { .file = file };
+    const char *slash = strrchr(sim->path, '/');
     char title[512];
     uint32_t count = drawn(sim, row);
     find_ranges(&plot, row, count, sim);
-    snprintf(title, sizeof title, "%.200s: %" PRIu32 " nodes, a hand-over costs %.0f ns", sim->path,
-             sim->nodes, sim->handover_ns);
+    snprintf(title, sizeof title, "%.200s: %" PRIu32 " nodes, a hand-over costs %.0f ns",
+             slash ? slash + 1 : sim->path, sim->nodes, sim->handover_ns);
     svg_begin(file, WIDTH, HEIGHT, title);
     svg_text(file, WIDTH / 2.0, 24, SVG_MIDDLE, 15, "#222", title);
     axes(&plot);
     curves(&plot, sim, row, count);
-    legend(file, TOP + 16, "#c0392b", NULL, "simulated");
-    legend(file, TOP + 34, "#7f8c8d", "6 4", "bound: critical path, or work over processors");
+    legend(file, HEIGHT - BOTTOM - 36, "#c0392b", NULL, "simulated");
+    legend(file, HEIGHT - BOTTOM - 18, "#7f8c8d", "6 4",
+           "bound: critical path, or work over processors");
     svg_end(file);
 }
