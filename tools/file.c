@@ -173,6 +173,8 @@ int file_open(const char *path, struct file **file)
     return status;
 }
 
+int file_is_stg(const struct file *file) { return file->format == FORMAT_STG; }
+
 void file_close(struct file *file)
 {
     if (!file)

@@ -7,10 +7,8 @@
 #include <string.h>
 
 const struct cli_command *const cli_commands[] = {
-    &command_info,
-    &command_run,
-    &command_compare,
-    NULL,
+    &command_info, &command_run, &command_compare, &command_check, &command_convert,
+    &command_dot,  NULL,
 };
 
 static int unknown(const char *word)
