@@ -22,7 +22,9 @@ struct settings {
 static const struct cli_option options[] = {
     { "to", 't', "FORMAT", "stg, json or dot (default: by the end of OUT's name)", CLI_CHOICE,
       FIELD(to), 0, 0, formats },
-    { "scale", 0, "NS", "nanoseconds per unit of a .stg file, read or written (default 1000)",
+    { "scale", 0, "N",
+      "nanoseconds per unit of a .stg file, read or written; else thousandths that the times read "
+      "are multiplied by (default 1000)",
       CLI_NUMBER, FIELD(scale), 1, 1000000000, NULL },
     { .name = NULL },
 };
@@ -71,25 +73,41 @@ static int write_graph(const struct file_graph *file, const struct graph *graph,
     return output_end(&output, exit_status);
 }
 
+/* A recording keeps costs of up to 2^32 ns. */
+static rondo_status count_long(void *context, uint32_t number, rondo_task_desc *desc)
+{
+    (void)number;
+    *(uint32_t *)context += desc->cost_ns > UINT32_MAX;
+    return RONDO_OK;
+}
+
 static int convert(rondo_runtime runtime, const struct settings *s, const char *in, const char *out)
 {
     char why[320];
     struct file *file;
     struct file_graph recorded;
     struct graph graph = { 0 };
+    uint32_t too_long = 0;
     int status = file_open(in, &file);
     if (status)
         return status;
-    /* --scale says what a unit is; the other formats need none and are read as they are. */
-    struct file_options reading = { .scale = file_is_stg(file) ? s->scale : 1000 };
+    /* Where a .stg file is written, --scale says what a unit of it is. */
+    struct file_options reading = { .scale = file_is_stg(file) || s->to != TO_STG ? s->scale
+                                                                                : 1000 };
+    struct file_bodies bodies = { count_long, &too_long };
     if (s->to == TO_STG)
         status = graph_record(file, runtime, &reading, NULL, &recorded, &graph);
     else
-        status = file_record(file, runtime, &reading, NULL, &recorded);
+        status = file_record(file, runtime, &reading, &bodies, &recorded);
     file_close(file);
     if (!status && s->to == TO_STG && stg_holds(&graph, (double)s->scale, why, sizeof why))
         status =
             cli_fail(&command_convert, EXIT_BAD_INPUT, "%s: no .stg file can hold it: %s", in, why);
+    if (!status && s->to == TO_JSON && too_long)
+        cli_fail(&command_convert, 0,
+                 "%s: %" PRIu32 " times of more than 4.29 s became 4.29 s, the most that a "
+                 "recording keeps: a smaller --scale keeps them",
+                 in, too_long);
     if (!status)
         status = write_graph(&recorded, &graph, s, out);
     graph_free(&graph);
