@@ -7,7 +7,8 @@ file(GLOB_RECURSE support_sources CONFIGURE_DEPENDS tests/*.c)
 list(FILTER support_sources EXCLUDE REGEX "/tests/runner/|/tests/fuzz/|/test_[^/]*$")
 list(FILTER test_sources EXCLUDE REGEX "/tests/runner/")
 # The parts of programs that have tests of their own.
-list(APPEND support_sources tools/stg.c bench/patterns.c)
+list(APPEND support_sources tools/stg.c bench/patterns.c tools/cli.c tools/cli_parse.c
+  tools/cli_help.c tools/cli_man.c tools/cli_completion.c tools/svg.c)
 if(NOT TARGET rondo_tool)
   list(FILTER test_sources EXCLUDE REGEX "/tests/tools/test_command")
 endif()

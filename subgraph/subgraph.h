@@ -69,7 +69,7 @@ struct rd_access {
     uint32_t slot;
     uint32_t box, box_count;
     uint8_t mode;     /* RONDO_READ, _WRITE, _READ_WRITE, _COMMUTE, _REDUCE */
-    uint8_t type, op; /* of RONDO_REDUCE */
+    uint8_t type, op; /* of RONDO_REDUCE, and of the first access of an allreduce */
 };
 
 /* A condition under which a node runs: everything set holds. */
@@ -272,6 +272,10 @@ rondo_status rd_subgraph_analyse(const struct rd_subgraph *g, int carried, struc
 /* dot.c: the graph as `analyse` finds it, refused or not, in Graphviz's DOT. */
 rondo_status rd_subgraph_dot(const struct rd_subgraph *g,
                              void (*write)(void *context, const char *text), void *context);
+
+/* json_write.c: the recording as JSON. */
+rondo_status rd_subgraph_write_json(const struct rd_subgraph *g,
+                                    void (*write)(void *context, const char *text), void *context);
 
 /* visit.c: the same graph, told node by node and edge by edge. */
 rondo_status rd_subgraph_visit(const struct rd_subgraph *g,

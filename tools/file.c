@@ -173,6 +173,8 @@ int file_open(const char *path, struct file **file)
     return status;
 }
 
+int file_is_stg(const struct file *file) { return file->format == FORMAT_STG; }
+
 void file_close(struct file *file)
 {
     if (!file)
@@ -224,6 +226,13 @@ static rondo_task_desc describe(const struct recorder *r, uint32_t t, char *name
     };
 }
 
+static int do_nothing(rondo_task *self, const void *arg)
+{
+    (void)self;
+    (void)arg;
+    return 0;
+}
+
 static rondo_status record_task(struct recorder *r, uint32_t t)
 {
     char name[24];
@@ -232,6 +241,7 @@ static rondo_status record_task(struct recorder *r, uint32_t t)
     for (uint32_t i = 0; i < d.after_count; i++)
         r->after[i] = r->nodes[predecessors[i]];
     d.after = r->after;
+    d.fn = do_nothing;
     d.flags = RONDO_NO_ACCESS;
     rondo_status status = RONDO_OK;
     if (r->bodies && r->bodies->task)

@@ -43,6 +43,7 @@ struct file;
 /* Of a "rondo" file only its text is looked at here. Returns as file_load; *file is ended by
  * file_close. */
 int file_open(const char *path, struct file **file);
+int file_is_stg(const struct file *file);
 int file_record(const struct file *file, rondo_runtime runtime, const struct file_options *options,
                 const struct file_bodies *bodies, struct file_graph *graph);
 void file_close(struct file *file); /* may be NULL */

@@ -173,8 +173,8 @@ int graph_record(const struct file *file, rondo_runtime runtime, const struct fi
         *file_graph = recorded;
         goto costs;
     }
-    status = cli_fail(NULL, visited == RONDO_ERR_INVALID ? EXIT_BAD_INPUT : EXIT_RUN_FAILED, "%s",
-                      visited ? rondo_error_message() : "out of memory");
+    fprintf(stderr, "rondo: %s\n", visited ? rondo_error_message() : "out of memory");
+    status = visited == RONDO_ERR_INVALID ? EXIT_BAD_INPUT : EXIT_RUN_FAILED;
     (void)rondo_subgraph_destroy(recorded.subgraph);
     graph_free(&made);
 costs:

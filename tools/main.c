@@ -13,6 +13,9 @@ const struct cli_command *const cli_commands[] = {
     &command_compare,
     &command_sim,
     &command_timeline,
+    &command_check,
+    &command_dot,
+    &command_convert,
     NULL,
 };
 /* clang-format on */

@@ -71,6 +71,17 @@ static const char *name_of(const struct drawing *d, int64_t node)
     return node >= 0 && node < d->graph->nodes ? d->graph->node[node].name : "";
 }
 
+/* The name, or the number that it ends with, where there is room. */
+static const char *label_for(const char *name, double width)
+{
+    const char *end = name + strlen(name), *number = end;
+    while (number > name && number[-1] >= '0' && number[-1] <= '9')
+        number--;
+    if (width >= (double)(LETTER * (end - name) + 4))
+        return name;
+    return number < end && width >= (double)(LETTER * (end - number) + 4) ? number : NULL;
+}
+
 static void draw_bar(const struct drawing *d, const struct timeline_span *s)
 {
     double x = at(d, s->begin_us), width = at(d, s->end_us) - x, y = row_at(s->lane);
@@ -84,8 +95,9 @@ static void draw_bar(const struct drawing *d, const struct timeline_span *s)
     if (s->end_us <= d->view->begin_us || s->begin_us >= d->view->end_us)
         return;
     svg_rect(d->file, x, y, width > LEAST_PX ? width : LEAST_PX, BAR, colour(d, s), hint);
-    if (s->replay == d->view->replay && width >= (double)(LETTER * strlen(s->name) + 4))
-        svg_text(d->file, x + width / 2, y + BAR / 2.0 + 4, SVG_MIDDLE, 11, "white", s->name);
+    const char *label = label_for(s->name, width);
+    if (s->replay == d->view->replay && label)
+        svg_text(d->file, x + width / 2, y + BAR / 2.0 + 4, SVG_MIDDLE, 11, "white", label);
 }
 
 static void draw_gap(const struct drawing *d, uint32_t span)

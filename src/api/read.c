@@ -17,3 +17,19 @@ rondo_status rondo_subgraph_visit(rondo_subgraph subgraph,
     rd_subgraph_unref(g);
     return status;
 }
+
+rondo_status rondo_subgraph_write_json(rondo_subgraph subgraph,
+                                       void (*write)(void *context, const char *text),
+                                       void *context)
+{
+    rondo_status status;
+    struct rd_subgraph *g;
+    if (!write)
+        return rd_error(RONDO_ERR_INVALID, "rondo_subgraph_write_json: `write` is NULL");
+    g = rd_subgraph_get(subgraph, &status);
+    if (!g)
+        return status;
+    status = rd_subgraph_write_json(g, write, context);
+    rd_subgraph_unref(g);
+    return status;
+}
