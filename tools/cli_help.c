@@ -37,7 +37,7 @@ const struct cli_command *cli_command_named(const char *name)
 
 /* ---- wrapping */
 
-enum { NARROW = 50, USUAL = 80, WIDE = 100, MARGIN = 26 };
+enum { NARROW = 50, USUAL = 80, WIDE = 100, MARGIN = 26, NAMES_MARGIN = 14, OPTIONS_MARGIN = 20 };
 
 static int width_of(FILE *file)
 {
@@ -111,15 +111,15 @@ static void heading(FILE *file, const char *text)
 }
 
 /* A name to the left, its text to the right, beginning on the next line where there is no room. */
-static void entry(FILE *file, const char *name, const char *help)
+static void entry(FILE *file, int margin, const char *name, const char *help)
 {
-    struct wrap wrap = { .file = file, .width = width_of(file), .margin = MARGIN };
+    struct wrap wrap = { .file = file, .width = width_of(file), .margin = margin };
     int length = fprintf(file, "  %s", name);
-    if (length > MARGIN - 2)
-        fprintf(file, "\n%*s", MARGIN, "");
+    if (length > margin - 2)
+        fprintf(file, "\n%*s", margin, "");
     else
-        fprintf(file, "%*s", MARGIN - length, "");
-    wrap.column = MARGIN;
+        fprintf(file, "%*s", margin - length, "");
+    wrap.column = margin;
     put_words(&wrap, help, strlen(help));
 }
 
@@ -151,9 +151,9 @@ static void put_options(FILE *file, const struct cli_option *option)
             snprintf(letter, sizeof letter, "-%c, ", option->letter);
         snprintf(name, sizeof name, "%s--%s%s%s", letter, option->name, option->value ? " " : "",
                  option->value ? option->value : "");
-        entry(file, name, option->help);
+        entry(file, MARGIN, name, option->help);
     }
-    entry(file, "    --help", CLI_HELP_OPTION);
+    entry(file, MARGIN, "    --help", CLI_HELP_OPTION);
 }
 
 static void help_all(FILE *file)
@@ -162,10 +162,10 @@ static void help_all(FILE *file)
     put_text(file, cli_about);
     heading(file, "commands:");
     for (int i = 0; cli_commands[i]; i++)
-        entry(file, cli_commands[i]->name, cli_commands[i]->summary);
+        entry(file, NAMES_MARGIN, cli_commands[i]->name, cli_commands[i]->summary);
     heading(file, "options:");
-    entry(file, "COMMAND --help", "about one command; also: rondo help COMMAND");
-    entry(file, "--version", "the version");
+    entry(file, OPTIONS_MARGIN, "COMMAND --help", "about one command; also: rondo help COMMAND");
+    entry(file, OPTIONS_MARGIN, "--version", "the version");
     put_examples(file, cli_examples);
 }
 

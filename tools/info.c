@@ -227,10 +227,10 @@ static int run(int argc, char **argv)
 }
 
 static const struct cli_option options[] = {
-    { "env", 'e', NULL,
+    { "env", 0, NULL,
       "the variables of the environment that Rondo reads, with their present values, instead",
       CLI_FLAG, offsetof(struct settings, env), 0, 0, NULL },
-    { "json", 'j', NULL, "as JSON", CLI_FLAG, offsetof(struct settings, json), 0, 0, NULL },
+    { "json", 0, NULL, "as JSON", CLI_FLAG, offsetof(struct settings, json), 0, 0, NULL },
     { .name = NULL },
 };
 

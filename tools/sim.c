@@ -125,10 +125,12 @@ static rondo_simulate_options options_of(const struct sim *sim, const struct mod
                                          uint64_t processors)
 {
     int64_t handover = (int64_t)(sim->handover_ns / model->factor + 0.5);
+    /* Only a recording leaves costs open; in other files 0 is 0, and beside seconds all is. */
+    int open = !strcmp(model->file.format, "rondo") && model->factor <= 1;
     return (rondo_simulate_options){
         .processors = (uint32_t)processors,
         .handover_ns = handover ? handover : -1,
-        .unknown_cost_ns = model->factor > 1 ? 1 : 0, /* nothing beside seconds */
+        .unknown_cost_ns = open ? 0 : 1,
     };
 }
 
@@ -335,7 +337,7 @@ static const struct cli_option options[] = {
       "also draws speed-up over processors, and the bound, as SVG; - for standard output, instead "
       "of the table",
       CLI_FILE, FIELD(plot), 0, 0, NULL },
-    { "json", 'j', NULL, "the table as JSON, all times in nanoseconds", CLI_FLAG, FIELD(json), 0, 0,
+    { "json", 0, NULL, "the table as JSON, all times in nanoseconds", CLI_FLAG, FIELD(json), 0, 0,
       NULL },
     { .name = NULL },
 };
@@ -355,8 +357,8 @@ const struct cli_command command_sim = {
     .summary = "say what a graph would take on other numbers of processors",
     .text = "Places the nodes of the graph as instantiation would, on each of the numbers of "
             "processors asked for, and plays one replay in time: nothing is run, and the machine "
-            "need not have so many. Costs are those of the file; a node without one counts as the "
-            "library assumes.\n"
+            "need not have so many. Costs are those of the file; a node of a recording without one "
+            "counts as the library assumes.\n"
             "\n"
             "Speed-up: the serial sum of all costs divided by the makespan. Efficiency: that, "
             "divided by the processors. Bound: no schedule is shorter, the longer of the critical "
