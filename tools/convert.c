@@ -92,8 +92,8 @@ static int convert(rondo_runtime runtime, const struct settings *s, const char *
     if (status)
         return status;
     /* Where a .stg file is written, --scale says what a unit of it is. */
-    struct file_options reading = { .scale = file_is_stg(file) || s->to != TO_STG ? s->scale
-                                                                                : 1000 };
+    struct file_options reading = { .scale =
+                                        file_is_stg(file) || s->to != TO_STG ? s->scale : 1000 };
     struct file_bodies bodies = { count_long, &too_long };
     if (s->to == TO_STG)
         status = graph_record(file, runtime, &reading, NULL, &recorded, &graph);

@@ -102,7 +102,7 @@ static int take_name(struct reader *r, uint32_t task)
                       show_task(r, task).text);
     if (json_object_set_new(r->ids, id_of(r, task), json_integer(task)))
         return no_memory(r);
-    if (id && name) {
+    if (id && name && strcmp(json_string_value(id), json_string_value(name)) != 0) {
         int64_t number = json_object_get(r->names, json_string_value(name)) ? -1 : (int64_t)task;
         if (json_object_set_new(r->names, json_string_value(name), json_integer(number)))
             return no_memory(r);
