@@ -9,14 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-const struct cli_command *cli_command_named(const char *name)
-{
-    for (int i = 0; cli_commands[i]; i++)
-        if (!strcmp(name, cli_commands[i]->name))
-            return cli_commands[i];
-    return NULL;
-}
-
 int cli_fail(const struct cli_command *command, int status, const char *format, ...)
 {
     va_list arguments;

@@ -27,6 +27,14 @@ const char *const cli_examples[] = {
     NULL,
 };
 
+const struct cli_command *cli_command_named(const char *name)
+{
+    for (int i = 0; cli_commands[i]; i++)
+        if (!strcmp(name, cli_commands[i]->name))
+            return cli_commands[i];
+    return NULL;
+}
+
 /* ---- wrapping */
 
 enum { NARROW = 50, USUAL = 80, WIDE = 100, MARGIN = 26 };

@@ -6,10 +6,19 @@
 
 #include <string.h>
 
+/* clang-format off */
 const struct cli_command *const cli_commands[] = {
-    &command_info, &command_run, &command_compare, &command_check, &command_convert,
-    &command_dot,  NULL,
+    &command_info,
+    &command_run,
+    &command_compare,
+    &command_sim,
+    &command_timeline,
+    &command_check,
+    &command_dot,
+    &command_convert,
+    NULL,
 };
+/* clang-format on */
 
 static int unknown(const char *word)
 {
