@@ -191,8 +191,8 @@ static void put_edges(struct rd_json_writer *w)
         const struct rd_hand_edge *e = &w->g->edges.item[i];
         if (rd_json_is_after(e))
             continue;
-        rd_json_put(&w->out, "%s{\"from\": %u, \"to\": %u",
-                    put++ ? ",\n" : ",\n\"edges\": [\n", e->from, e->to);
+        rd_json_put(&w->out, "%s{\"from\": %u, \"to\": %u", put++ ? ",\n" : ",\n\"edges\": [\n",
+                    e->from, e->to);
         if (e->distance)
             rd_json_put_number(w, ", \"distance\": ", e->distance);
         rd_json_put(&w->out, "}");

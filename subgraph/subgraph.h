@@ -193,8 +193,13 @@ static inline uint64_t rd_part_id(uint32_t serial, enum rd_part part, size_t ind
     return (uint64_t)serial << 32 | (uint64_t)part << 30 | (uint64_t)(index + 1);
 }
 
-/* An empty recording with its handle and one reference, the handle's. Takes over the caller's
+/* An empty recording with one reference, the caller's, and no handle. Takes over the caller's
  * reference of the runtime, on success only. */
+rondo_status rd_subgraph_new(struct rd_runtime *rt, const rondo_subgraph_desc *desc,
+                             struct rd_subgraph **subgraph);
+/* Its handle, to which the reference goes over. MEMORY, and then it stays the caller's. */
+rondo_status rd_subgraph_publish(struct rd_subgraph *g);
+/* Both. */
 rondo_status rd_subgraph_create(struct rd_runtime *rt, const rondo_subgraph_desc *desc,
                                 struct rd_subgraph **subgraph);
 /* A counted reference; NULL with the message set and *status told. */
@@ -276,6 +281,12 @@ rondo_status rd_subgraph_dot(const struct rd_subgraph *g,
 /* json_write.c: the recording as JSON. */
 rondo_status rd_subgraph_write_json(const struct rd_subgraph *g,
                                     void (*write)(void *context, const char *text), void *context);
+
+/* json_read.c: a recording of what rd_subgraph_write_json wrote, or anybody: as rd_subgraph_create.
+ */
+rondo_status rd_subgraph_read_json(struct rd_runtime *rt, const char *text, size_t bytes,
+                                   const rondo_read_options *options,
+                                   struct rd_subgraph **subgraph);
 
 /* visit.c: the same graph, told node by node and edge by edge. */
 rondo_status rd_subgraph_visit(const struct rd_subgraph *g,

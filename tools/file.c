@@ -4,6 +4,7 @@
 #include "tools/file.h"
 #include "tools/cli.h"
 #include "tools/json_scan.h"
+#include "tools/recorded.h"
 #include "tools/stg.h"
 #include "tools/wfformat.h"
 
@@ -137,7 +138,8 @@ static int read_json(const struct input *in, struct file *file)
     int status = read_text(in, file);
     if (status)
         return status;
-    if (json_scan(file->text, file->bytes).has_workflow)
+    struct json_scan scan = json_scan(file->text, file->bytes);
+    if (scan.has_workflow && !scan.has_rondo)
         return read_wf(in, file);
     file->format = FORMAT_RONDO;
     return 0;
@@ -297,9 +299,12 @@ int file_record(const struct file *file, rondo_runtime runtime, const struct fil
 {
     struct file_graph made = { 0 };
     struct recorder r = { file, options, bodies, runtime, &made, NULL, NULL };
-    if (file->format == FORMAT_RONDO)
-        return complain(file->path, EXIT_BAD_INPUT, ": recordings as JSON cannot be read");
-    int status = finish(&r, record_plain(&r));
+    rondo_status recorded =
+        file->format == FORMAT_RONDO
+            ? recorded_read(file->text, file->bytes, runtime, scale_of(options) / 1000,
+                            options && options->fill, bodies, &made)
+            : record_plain(&r);
+    int status = finish(&r, recorded);
     if (!status)
         *graph = made;
     return status;

@@ -14,6 +14,9 @@ struct file_options {
      * the file says. */
     uint64_t scale;
     double times; /* on top of that, for scales finer than a thousandth; 0: 1 */
+    /* 1: slots and parameters that every replay must give (of a "rondo" file) get memory of their
+     * own and zeros, so that replays need give nothing. */
+    int fill;
 };
 
 /* What a task of the file runs: given by the command that loads it. NULL: nothing. Called once per
@@ -30,6 +33,7 @@ struct file_graph {
     /* Counters that wait and signal nodes name. Nobody else raises them: they are made at the
      * greatest value, so that no wait waits for ever. */
     uint32_t counters;
+    uint32_t filled; /* slots and parameters, see file_options */
 };
 
 /* Reads `path` ("-": standard input), whatever its format, which is told by what it holds, and

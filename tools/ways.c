@@ -65,7 +65,7 @@ static int open_runtime(struct ways *ways, uint64_t workers)
 
 static int open_job(struct ways *ways, const struct file *file)
 {
-    struct file_options options = { .scale = ways->scale, .times = ways->times };
+    struct file_options options = { .scale = ways->scale, .times = ways->times, .fill = 1 };
     return job_open(&ways->job, file, ways->runtime, &options);
 }
 

@@ -49,6 +49,10 @@ void ways_print_notes(const struct ways *ways)
     for (int i = 0; i < ways->count; i++)
         if (*ways->way[i].skipped)
             printf("%s: cannot be replayed so: %s\n", ways->way[i].name, ways->way[i].skipped);
+    if (ways->job.file.filled)
+        printf("%" PRIu32 " slots and parameters that every replay must give got memory of their "
+               "own and zeros\n",
+               ways->job.file.filled);
     if (ways->job.file.counters)
         printf("%" PRIu32 " counter%s began at the greatest value: nobody raises %s here\n",
                ways->job.file.counters, ways->job.file.counters > 1 ? "s" : "",

@@ -102,7 +102,7 @@ static int take_name(struct reader *r, uint32_t task)
                       show_task(r, task).text);
     if (json_object_set_new(r->ids, id_of(r, task), json_integer(task)))
         return no_memory(r);
-    if (id && name) {
+    if (id && name && strcmp(json_string_value(id), json_string_value(name)) != 0) {
         int64_t number = json_object_get(r->names, json_string_value(name)) ? -1 : (int64_t)task;
         if (json_object_set_new(r->names, json_string_value(name), json_integer(number)))
             return no_memory(r);
@@ -219,10 +219,12 @@ static int take_time(struct reader *r, uint32_t task, const json_t *object, int 
     if (!time || json_is_null(time))
         return 0;
     double seconds = json_number_value(time);
-    if (!json_is_number(time) || !(seconds >= 0 && seconds <= WF_MAX_SECONDS))
-        return refuse(r, "task '%s': its run time must be 0 to %g seconds, not %s%.9g",
-                      show_task(r, task).text, WF_MAX_SECONDS,
-                      json_is_number(time) ? "" : "something that is no number: ", seconds);
+    if (!json_is_number(time))
+        return refuse(r, "task '%s': its run time must be 0 to %g seconds, not something else",
+                      show_task(r, task).text, WF_MAX_SECONDS);
+    if (!(seconds >= 0 && seconds <= WF_MAX_SECONDS))
+        return refuse(r, "task '%s': its run time must be 0 to %g seconds, not %.9g",
+                      show_task(r, task).text, WF_MAX_SECONDS, seconds);
     r->seconds[task] = seconds;
     r->known[task] |= KNOWS_TIME;
     return 0;

@@ -33,3 +33,31 @@ rondo_status rondo_subgraph_write_json(rondo_subgraph subgraph,
     rd_subgraph_unref(g);
     return status;
 }
+
+rondo_status rondo_subgraph_read_json_sized(rondo_runtime runtime, const char *text, size_t bytes,
+                                            const rondo_read_options *options, size_t options_bytes,
+                                            rondo_subgraph *subgraph)
+{
+    static const rondo_read_options defaults;
+    rondo_read_options o;
+    struct rd_runtime *rt;
+    struct rd_subgraph *g;
+    rondo_status status;
+    if (!subgraph || !text)
+        return rd_error(RONDO_ERR_INVALID, "rondo_subgraph_read_json: `%s` is NULL",
+                        text ? "subgraph" : "text");
+    status = rd_desc_take("rondo_read_options", &o, sizeof o, options ? options : &defaults,
+                          options ? options_bytes : sizeof o);
+    if (status)
+        return status;
+    rt = rd_runtime_get(runtime, &status);
+    if (!rt)
+        return status;
+    status = rd_subgraph_read_json(rt, text, bytes, &o, &g);
+    if (status) {
+        rd_runtime_unref(rt);
+        return status;
+    }
+    subgraph->id = g->id;
+    return RONDO_OK;
+}
