@@ -226,6 +226,7 @@ static void report(const struct sim *sim)
     enum { COLUMNS = sizeof head / sizeof head[0] };
     struct table table = { .columns = COLUMNS };
     struct unit unit = unit_for(sim->work_ns);
+    int refused = 0;
     char name[256], text[64];
     file_printable(sim->path, name, sizeof name);
     printf("%s: %" PRIu32 " nodes, %zu edges, critical path %.1f %s, serial sum %.1f %s; "
@@ -243,7 +244,8 @@ static void report(const struct sim *sim)
     table_print(&table, stdout);
     for (uint32_t i = 0; i < sim->count; i++)
         if (sim->row[i].refused)
-            printf("\n%" PRIu64 " processors: %s", sim->row[i].processors, sim->row[i].refused);
+            printf("%s%" PRIu64 ": %s\n", refused++ ? "" : "\n", sim->row[i].processors,
+                   sim->row[i].refused);
     if (sim->critical_ns > 0)
         printf("\nno number of processors gives a speed-up above %.2f\n",
                sim->work_ns / sim->critical_ns);
