@@ -13,15 +13,16 @@ static const uint64_t most_text = 1ull << 30;
 
 /* ---- messages */
 
-static void say_where(const struct rd_reader *r, const char *key, char *text, size_t bytes)
+static void say_where(const struct rd_reader *r, const char *name, const char *key, char *text,
+                      size_t bytes)
 {
     size_t n;
     uint32_t i;
     snprintf(text, bytes, "line %" PRIu64, r->line);
     n = strlen(text);
     if (r->list)
-        snprintf(text + n, bytes - n, r->name ? ": %s[%" PRIu64 "] '%.60s'" : ": %s[%" PRIu64 "]",
-                 r->list, r->index, r->name);
+        snprintf(text + n, bytes - n, name ? ": %s[%" PRIu64 "] '%.60s'" : ": %s[%" PRIu64 "]",
+                 r->list, r->index, name);
     for (i = 0; i < r->depth; i++) {
         n = strlen(text);
         snprintf(text + n, bytes - n, "%s%s", i ? "." : ": ", r->path[i].key);
@@ -42,7 +43,7 @@ rondo_status rd_read_refuse(const struct rd_reader *r, const char *key, const ch
     va_start(args, format);
     vsnprintf(why, sizeof why, format, args);
     va_end(args);
-    say_where(r, key, where, sizeof where);
+    say_where(r, r->name, key, where, sizeof where);
     return rd_error(RONDO_ERR_INVALID, "%s: %s", where, why);
 }
 
@@ -52,14 +53,14 @@ rondo_status rd_read_told(const struct rd_reader *r, rondo_status status)
     if (!status)
         return status;
     snprintf(why, sizeof why, "%s", rd_error_text());
-    say_where(r, NULL, where, sizeof where);
+    say_where(r, NULL, NULL, where, sizeof where); /* a builder names the part itself */
     return rd_error(status, "%s: %s", where, why);
 }
 
 rondo_status rd_read_stopped(const struct rd_reader *r, const char *callback, rondo_status status)
 {
     char where[WHERE_BYTES];
-    say_where(r, NULL, where, sizeof where);
+    say_where(r, r->name, NULL, where, sizeof where);
     return rd_error(status, "%s: the callback `%s` returns '%s'", where, callback,
                     rondo_status_string(status));
 }
@@ -113,7 +114,7 @@ static rondo_status find_part(struct rd_reader *r, const struct rd_scan_value *k
         if (!strcmp(keys->keys[*part].key, rd_json_string(text)))
             break;
     if (*part == PARTS)
-        status = rd_read_unknown(r, RD_JSON_FILE, 0, "graph file", rd_json_string(text));
+        status = rd_read_unknown(r, RD_JSON_FILE, 0, "a graph file", rd_json_string(text));
     else if (r->part[*part].end)
         status = rd_scan_refuse(&key->begin, "'%s' for the second time", rd_json_string(text));
     rd_json_free(text);
@@ -291,7 +292,7 @@ static rondo_status read_edge(struct rd_reader *r, const struct rd_json *tree)
     uint32_t distance = 0;
     rondo_node ends[2];
     struct rd_subgraph *g = r->g;
-    rondo_status status = rd_read_keys(r, tree, RD_JSON_EDGE, 0, "edge");
+    rondo_status status = rd_read_keys(r, tree, RD_JSON_EDGE, 0, "an edge");
     if (!status)
         status = rd_read_need(r, tree, "from");
     if (!status)

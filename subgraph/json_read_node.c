@@ -24,8 +24,9 @@ static rondo_status read_after(struct rd_reader *r, const struct rd_json *tree)
     for (i = 0; i < n && !status; i++) {
         status = rd_read_element(r, list, "after", i, INT64_MAX, &number);
         if (!status && number >= r->g->nodes.count)
-            status = rd_read_refuse(
-                r, "after", "[%zu] is node %" PRIu64 ", which is none before this one", i, number);
+            status =
+                rd_read_refuse(r, "after", "node %" PRIu64 " does not come before this one, %zu",
+                               number, r->g->nodes.count);
         r->after.item[r->after.count++].id = rd_part_id(r->g->serial, RD_PART_NODE, (size_t)number);
     }
     return status;
@@ -33,7 +34,7 @@ static rondo_status read_after(struct rd_reader *r, const struct rd_json *tree)
 
 static rondo_status read_when(struct rd_reader *r, const struct rd_json *tree, rondo_when *w)
 {
-    rondo_status status = rd_read_keys(r, tree, RD_JSON_WHEN, 0, "condition");
+    rondo_status status = rd_read_keys(r, tree, RD_JSON_WHEN, 0, "a condition");
     memset(w, 0, sizeof *w);
     if (!status)
         status = rd_read_param(r, tree, "param", &w->param);
@@ -95,7 +96,7 @@ static rondo_status read_side(struct rd_reader *r, const struct rd_json *tree, c
     if (status || !v)
         return status;
     rd_read_enter(r, key, -1);
-    status = rd_read_keys(r, v, RD_JSON_SIDE, 0, "side of a copy");
+    status = rd_read_keys(r, v, RD_JSON_SIDE, 0, "a side of a copy");
     if (!status)
         status = rd_read_need(r, v, "slot");
     if (!status)
@@ -215,13 +216,21 @@ static rondo_status read_sync(struct rd_reader *r, const struct rd_json *tree,
 
 static rondo_status read_kind(struct rd_reader *r, const struct rd_json *tree, uint32_t *kind)
 {
+    static const char *const of[] = {
+        [RD_NODE_TASK] = "a task",
+        [RD_NODE_CALL] = "a call",
+        [RD_NODE_COPY] = "a copy",
+        [RD_NODE_FILL] = "a fill",
+        [RD_NODE_ALLREDUCE] = "an allreduce",
+        [RD_NODE_WAIT] = "a wait",
+        [RD_NODE_SIGNAL] = "a signal",
+    };
     rondo_status status = rd_read_text(r, tree, "name", &r->name);
     *kind = RD_NODE_TASK;
     if (!status)
         status = rd_read_word(r, tree, "kind", rd_json_node_kinds, kind);
     if (!status)
-        status =
-            rd_read_keys(r, tree, RD_JSON_NODE, *kind, rd_json_word_of(rd_json_node_kinds, *kind));
+        status = rd_read_keys(r, tree, RD_JSON_NODE, *kind, of[*kind]);
     if (!r->name)
         r->name = rd_json_default_name(*kind);
     return status;

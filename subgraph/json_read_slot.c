@@ -18,7 +18,7 @@ static rondo_status read_shape(struct rd_reader *r, const struct rd_json *tree, 
     if (status || !v)
         return status;
     rd_read_enter(r, "shape", -1);
-    status = rd_read_keys(r, v, RD_JSON_SHAPE, 0, "shape");
+    status = rd_read_keys(r, v, RD_JSON_SHAPE, 0, "a shape");
     if (!status && !token)
         status = rd_read_need(r, v, "elem_bytes");
     if (!status && token && rd_json_get(v, "elem_bytes"))
@@ -47,7 +47,7 @@ rondo_status rd_read_buffer_part(struct rd_reader *r, const struct rd_json *tree
     struct rd_read_buffer b;
     const char *name = "buffer";
     uint64_t memory = 0;
-    rondo_status status = rd_read_keys(r, tree, RD_JSON_BUFFER, 0, "buffer");
+    rondo_status status = rd_read_keys(r, tree, RD_JSON_BUFFER, 0, "a buffer");
     memset(&b, 0, sizeof b);
     b.line = r->line;
     if (!status)
@@ -242,7 +242,7 @@ static rondo_status read_kind(struct rd_reader *r, const struct rd_json *tree, u
     *kind = RD_SLOT_BOUND;
     if (!status)
         status = rd_read_word(r, tree, "kind", rd_json_slot_kinds, kind);
-    return status ? status : rd_read_keys(r, tree, RD_JSON_SLOT, *kind, "slot of this kind");
+    return status ? status : rd_read_keys(r, tree, RD_JSON_SLOT, *kind, "a slot of this kind");
 }
 
 /* What the file says of it, and which buffers it has; its shape in full, so that a buffer that is
@@ -298,7 +298,7 @@ rondo_status rd_read_param_part(struct rd_reader *r, const struct rd_json *tree)
     uint32_t index = (uint32_t)g->params.count;
     rondo_param param;
     int given = 0;
-    rondo_status status = rd_read_keys(r, tree, RD_JSON_PARAM, 0, "parameter");
+    rondo_status status = rd_read_keys(r, tree, RD_JSON_PARAM, 0, "a parameter");
     if (!status)
         status = rd_read_text(r, tree, "name", &name);
     r->name = name;

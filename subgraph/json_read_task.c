@@ -39,7 +39,7 @@ static rondo_status read_boxes(struct rd_reader *r, const struct rd_json *tree)
 static rondo_status read_access(struct rd_reader *r, const struct rd_json *tree, rondo_access *a)
 {
     uint32_t mode = 0, type = 0, op = 0;
-    rondo_status status = rd_read_keys(r, tree, RD_JSON_ACCESS, 0, "access");
+    rondo_status status = rd_read_keys(r, tree, RD_JSON_ACCESS, 0, "an access");
     memset(a, 0, sizeof *a);
     if (!status)
         status = rd_read_need(r, tree, "slot");
@@ -98,7 +98,7 @@ static rondo_status read_params(struct rd_reader *r, const struct rd_json *tree)
 
 static rondo_status read_patch(struct rd_reader *r, const struct rd_json *tree, rondo_patch *p)
 {
-    rondo_status status = rd_read_keys(r, tree, RD_JSON_PATCH, 0, "patch");
+    rondo_status status = rd_read_keys(r, tree, RD_JSON_PATCH, 0, "a patch");
     memset(p, 0, sizeof *p);
     if (!status)
         status = rd_read_need(r, tree, "param");

@@ -69,7 +69,7 @@ static int has_key(const struct rd_json_keys *keys, uint32_t kind, const char *t
 rondo_status rd_read_unknown(const struct rd_reader *r, enum rd_json_object object, uint32_t kind,
                              const char *of, const char *key)
 {
-    return rd_read_refuse(r, NULL, "'%.60s' is no key of a %s; '%s' is the nearest", key, of,
+    return rd_read_refuse(r, NULL, "'%.60s' is no key of %s; '%s' is the nearest", key, of,
                           nearest_key(&rd_json_objects[object], kind, key));
 }
 
@@ -331,7 +331,7 @@ rondo_status rd_read_numbers(const struct rd_reader *r, const struct rd_json *tr
 rondo_status rd_read_region_of(struct rd_reader *r, const struct rd_json *tree,
                                rondo_region *region)
 {
-    rondo_status status = rd_read_keys(r, tree, RD_JSON_REGION, 0, "region");
+    rondo_status status = rd_read_keys(r, tree, RD_JSON_REGION, 0, "a region");
     memset(region, 0, sizeof *region);
     if (!status)
         status = rd_read_numbers(r, tree, "first", 3, region->first);

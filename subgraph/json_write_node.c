@@ -20,12 +20,10 @@ static int is_whole(const rd_box *b, const int64_t extent[3])
     return !memcmp(b->first, first, sizeof first) && !memcmp(b->count, extent, sizeof b->count);
 }
 
-/* Slot and region, inside of an object. */
-static void put_place(struct rd_json_writer *w, const char *before, const struct rd_access *a)
+static void put_region(struct rd_json_writer *w, const struct rd_access *a)
 {
     const struct rd_subgraph *g = w->g;
     const int64_t *extent = g->slots.item[a->slot].shape.extent;
-    rd_json_put_slot(w, before, a->slot);
     if (!is_whole(&g->boxes.item[a->box], extent))
         rd_json_put_region(w, ", \"region\": ", &g->boxes.item[a->box], extent);
 }
@@ -42,12 +40,13 @@ static void put_access(struct rd_json_writer *w, const char *before, const struc
     const int64_t *extent = g->slots.item[a->slot].shape.extent;
     uint32_t i;
     rd_json_put(&w->out, "%s", before);
-    put_place(w, "{\"slot\": ", a);
+    rd_json_put_slot(w, "{\"slot\": ", a->slot);
+    rd_json_put_string(w, ", \"mode\": ", rd_json_word_of(rd_json_modes, a->mode));
+    put_region(w, a);
     for (i = 0; i < a->box_count; i++)
         rd_json_put_region(w, i ? ", " : ", \"boxes\": [", &g->boxes.item[a->box + 1 + i], extent);
     if (a->box_count)
         rd_json_put(&w->out, "]");
-    rd_json_put_string(w, ", \"mode\": ", rd_json_word_of(rd_json_modes, a->mode));
     if (a->mode == RONDO_REDUCE)
         put_reduction(w, a);
     rd_json_put(&w->out, "}");
@@ -110,20 +109,23 @@ static void put_task(struct rd_json_writer *w, uint32_t v)
         rd_json_put_region(w, ", \"chunk\": ", &g->chunks.item[n->chunk], absent);
 }
 
+static void put_side(struct rd_json_writer *w, const char *before, const struct rd_access *a)
+{
+    rd_json_put_slot(w, before, a->slot);
+    put_region(w, a);
+    rd_json_put(&w->out, "}");
+}
+
 static void put_move(struct rd_json_writer *w, const struct rd_node *n)
 {
     const struct rd_subgraph *g = w->g;
     const struct rd_access *from = &g->accesses.item[n->access], *to = from + 1;
-    if (n->kind == RD_NODE_FILL) {
+    if (n->kind == RD_NODE_FILL)
         to = from;
-    } else {
-        put_place(w, ", \"from\": {\"slot\": ", from);
-        rd_json_put(&w->out, "}");
-    }
-    if (n->fn != rd_move_none) {
-        put_place(w, ", \"to\": {\"slot\": ", to);
-        rd_json_put(&w->out, "}");
-    }
+    else
+        put_side(w, ", \"from\": {\"slot\": ", from);
+    if (n->fn != rd_move_none)
+        put_side(w, ", \"to\": {\"slot\": ", to);
     if (n->param_count)
         rd_json_put_param(w, ", \"count\": ", g->param_uses.item[n->param]);
     if (n->kind == RD_NODE_FILL)
