@@ -183,6 +183,8 @@ int job_open(struct job *job, const struct file *file, rondo_runtime runtime,
     int status = graph_record(file, runtime, options, &bodies, &job->file, &job->graph);
     if (status)
         job_close(job);
+    for (uint32_t v = 0; v < job->graph.nodes; v++)
+        job->always += (uint32_t)runs_always(job, v);
     return status;
 }
 

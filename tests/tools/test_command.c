@@ -41,7 +41,7 @@ static const struct {
       "'fast' is not one of interpreted, compiled, both" },
     { { "rondo", "run", "--order", "", "a" }, 2, NULL, "'' is not one of serial, pipelined" },
     { { "rondo", "run", "no such file" }, 2, NULL, "no such file: No such file or directory" },
-    { { "rondo", "run", "/" }, 2, NULL, "/:1: Is a directory" },
+    { { "rondo", "run", "/" }, 2, NULL, "/: Is a directory" },
 };
 
 Test(command, exit_statuses_and_messages)
