@@ -289,7 +289,7 @@ rondo_status rd_subgraph_read_json(struct rd_runtime *rt, const char *text, size
                                    struct rd_subgraph **subgraph);
 
 /* visit.c: the same graph, told node by node and edge by edge. */
-rondo_status rd_subgraph_visit(const struct rd_subgraph *g,
+rondo_status rd_subgraph_visit(struct rd_subgraph *g,
                                void (*node)(void *context, uint32_t number,
                                             const rondo_recorded_node *node),
                                void (*edge)(void *context, const rondo_recorded_edge *edge),

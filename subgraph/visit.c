@@ -27,19 +27,65 @@ static void tell_node(const struct rd_subgraph *g, uint32_t v,
     node(context, v, &told);
 }
 
-static void tell_edges(const struct rd_subgraph *g, const struct rd_graph *graph,
-                       void (*edge)(void *context, const rondo_recorded_edge *edge), void *context)
+/* Edges are those of the expanded recording, told between recorded nodes: instantiation lets the
+ * nodes of a reduction run side by side, and what comes after its combining comes after them all.
+ */
+struct edge_teller {
+    const struct rd_subgraph *g;
+    const struct rd_graph *graph; /* of the expansion: added nodes behind those of g */
+    uint32_t *mark; /* by node: v + 1 once it has been told, or looked through, for v */
+    void (*edge)(void *context, const rondo_recorded_edge *edge);
+    void *context;
+};
+
+static void tell_edge(const struct edge_teller *t, uint32_t v, const struct rd_edge *e,
+                      uint32_t distance, uint32_t slot, int by_hand)
 {
-    uint32_t v, i;
-    for (v = 0; v < graph->nodes; v++)
-        for (i = graph->first[v]; i < graph->first[v + 1]; i++) {
-            const struct rd_edge *e = &graph->pred[i];
-            rondo_recorded_edge told = { e->from, v, e->distance, e->source == RD_EDGE_EXPLICIT,
-                                         NULL };
-            if (e->source == RD_EDGE_ACCESS && e->slot < g->slots.count)
-                told.slot = rd_subgraph_text(g, g->slots.item[e->slot].name);
-            edge(context, &told);
+    rondo_recorded_edge told = { e->from, v, distance, (uint32_t)by_hand, NULL };
+    if (slot < t->g->slots.count)
+        told.slot = rd_subgraph_text(t->g, t->g->slots.item[slot].name);
+    t->edge(t->context, &told);
+}
+
+/* The recorded nodes behind an added one. What an added node carries over replays to another is
+ * implied by what the recorded ones do. */
+static void tell_through(const struct edge_teller *t, uint32_t v, const struct rd_edge *added)
+{
+    uint32_t u = added->from, i;
+    if (t->mark[u] == v + 1)
+        return;
+    t->mark[u] = v + 1;
+    for (i = t->graph->first[u]; i < t->graph->first[u + 1]; i++) {
+        struct rd_edge e = t->graph->pred[i];
+        uint32_t slot = added->source == RD_EDGE_ACCESS ? added->slot
+                        : e.source == RD_EDGE_ACCESS    ? e.slot
+                                                        : UINT32_MAX;
+        if (e.from < t->g->nodes.count) {
+            if (e.from != v || e.distance + added->distance)
+                tell_edge(t, v, &e, (uint32_t)e.distance + added->distance, slot, 0);
+        } else if (!e.distance) {
+            e.distance = added->distance;
+            e.source = added->source;
+            e.slot = added->slot;
+            tell_through(t, v, &e);
         }
+    }
+}
+
+static void tell_edges(const struct edge_teller *t, uint32_t v)
+{
+    const struct rd_graph *graph = t->graph;
+    uint32_t i, carried;
+    for (i = graph->first[v]; i < graph->first[v + 1]; i++) {
+        const struct rd_edge *e = &graph->pred[i];
+        if (e->from < t->g->nodes.count)
+            tell_edge(t, v, e, e->distance, e->source == RD_EDGE_ACCESS ? e->slot : UINT32_MAX,
+                      e->source == RD_EDGE_EXPLICIT);
+    }
+    for (carried = 0; carried < 2; carried++) /* the nearer ones first: they imply the others */
+        for (i = graph->first[v]; i < graph->first[v + 1]; i++)
+            if (graph->pred[i].from >= t->g->nodes.count && !graph->pred[i].distance == !carried)
+                tell_through(t, v, &graph->pred[i]);
 }
 
 uint32_t rd_node_own_accesses(const struct rd_subgraph *g, uint32_t node)
@@ -58,24 +104,56 @@ int rd_node_no_access(const struct rd_subgraph *g, uint32_t node)
            !rd_node_own_accesses(g, node);
 }
 
-rondo_status rd_subgraph_visit(const struct rd_subgraph *g,
+/* What instantiation would see of the recording; where it refuses to look, the recording. */
+static rondo_status expanded(struct rd_subgraph *g, struct rd_subgraph **e)
+{
+    rondo_status status = rd_subgraph_expand(g, 1, e);
+    if (status != RONDO_ERR_INVALID)
+        return status;
+    rd_add_relaxed(&g->refs, 1);
+    *e = g;
+    return RONDO_OK;
+}
+
+static rondo_status prepare(struct edge_teller *t, struct rd_subgraph *g, struct rd_graph *graph)
+{
+    struct rd_subgraph *e;
+    rondo_status status = expanded(g, &e);
+    if (status)
+        return status;
+    status = rd_depend_graph(e, 1, 0, graph);
+    if (!status) {
+        t->mark = rd_zalloc_array(&g->rt->alloc, graph->nodes, sizeof *t->mark);
+        if (!t->mark && graph->nodes) {
+            rd_graph_free(&g->rt->alloc, graph);
+            status = rd_error(RONDO_ERR_MEMORY, "subgraph '%s': no memory to visit it", g->name);
+        }
+    }
+    rd_subgraph_unref(e);
+    return status;
+}
+
+rondo_status rd_subgraph_visit(struct rd_subgraph *g,
                                void (*node)(void *context, uint32_t number,
                                             const rondo_recorded_node *node),
                                void (*edge)(void *context, const rondo_recorded_edge *edge),
                                void *context)
 {
     struct rd_graph graph;
+    struct edge_teller t = { g, &graph, NULL, edge, context };
     rondo_status status = RONDO_OK;
     uint32_t v, nodes = (uint32_t)g->nodes.count;
     /* First of all what may fail, so that a failing call tells nothing. */
     if (edge)
-        status = rd_depend_graph(g, 1, 0, &graph);
+        status = prepare(&t, g, &graph);
     if (status)
         return status;
     for (v = 0; node && v < nodes; v++)
         tell_node(g, v, node, context);
+    for (v = 0; edge && v < nodes; v++)
+        tell_edges(&t, v);
     if (edge) {
-        tell_edges(g, &graph, edge, context);
+        rd_free_array(&g->rt->alloc, t.mark, graph.nodes, sizeof *t.mark);
         rd_graph_free(&g->rt->alloc, &graph);
     }
     return RONDO_OK;

@@ -72,7 +72,8 @@ static uint32_t mark_before(const struct job_state *s, uint64_t replay)
 static const struct job_task *task_of(const struct job *job, uint32_t node)
 {
     const struct job_task *task = NULL;
-    if (node / BLOCK < job->blocks)
+    /* Calls are asked for a body as tasks are, and take none. */
+    if (node / BLOCK < job->blocks && job->graph.node[node].kind == RONDO_NODE_TASK)
         task = &job->block[node / BLOCK]->task[node % BLOCK];
     return task && task->job ? task : NULL;
 }
@@ -171,7 +172,6 @@ static rondo_status give_body(void *context, uint32_t number, rondo_task_desc *d
     *task = (struct job_task){ job, desc->cost_ns, number };
     desc->fn = body;
     desc->context = task;
-    job->tasks++;
     return RONDO_OK;
 }
 
@@ -183,6 +183,10 @@ int job_open(struct job *job, const struct file *file, rondo_runtime runtime,
     int status = graph_record(file, runtime, options, &bodies, &job->file, &job->graph);
     if (status)
         job_close(job);
+    for (uint32_t v = 0; v < job->graph.nodes; v++) {
+        job->tasks += task_of(job, v) != NULL;
+        job->always += (uint32_t)runs_always(job, v);
+    }
     return status;
 }
 

@@ -29,6 +29,7 @@ struct job {
     struct graph graph;
     double spins_per_ns; /* of the loop that bodies spend their time in, on this machine */
     uint32_t tasks;      /* nodes with a body of ours */
+    uint32_t always;     /* of these, those without a condition */
     /* For all replays in flight; set between calls. */
     struct job_state *now;
     int work; /* 0: bodies check and do not compute */

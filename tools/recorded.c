@@ -21,8 +21,7 @@ static rondo_status give_task(void *context, uint32_t node, rondo_task_desc *des
                               void (**call)(void *context))
 {
     struct reading *r = context;
-    if (call && *call) /* rondo_record_call: nothing to give */
-        return RONDO_OK;
+    (void)call; /* of a rondo_record_call only the context is taken: it calls nothing */
     desc->cost_ns *= r->times;
     return r->bodies && r->bodies->task ? r->bodies->task(r->bodies->context, node, desc)
                                         : RONDO_OK;

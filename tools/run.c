@@ -157,9 +157,10 @@ static void report(const struct ways *ways, const struct settings *s)
     for (int i = 0; i < ways->count; i++)
         add_row(&table, ways, &ways->way[i]);
     table_print(&table, stdout);
-    printf("\nchecked: each of %" PRIu32 " tasks ran once in each of %" PRIu64
+    printf("\nchecked: each of %" PRIu32 " tasks%s ran once in each of %" PRIu64
            " replays, after its predecessors\n",
-           ways->job.tasks, ways_replays(ways));
+           ways->job.always, ways->job.always < ways->job.tasks ? " without a condition" : "",
+           ways_replays(ways));
     ways_print_notes(ways);
 }
 

@@ -50,9 +50,9 @@ void ways_print_notes(const struct ways *ways)
         if (*ways->way[i].skipped)
             printf("%s: cannot be replayed so: %s\n", ways->way[i].name, ways->way[i].skipped);
     if (ways->job.file.filled)
-        printf("%" PRIu32 " slots and parameters that every replay must give got memory of their "
-               "own and zeros\n",
-               ways->job.file.filled);
+        printf("%" PRIu32 " slot%s that every replay must give got memory and zeros\n",
+               ways->job.file.filled,
+               ways->job.file.filled > 1 ? "s and parameters" : " or parameter");
     if (ways->job.file.counters)
         printf("%" PRIu32 " counter%s began at the greatest value: nobody raises %s here\n",
                ways->job.file.counters, ways->job.file.counters > 1 ? "s" : "",

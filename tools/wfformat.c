@@ -261,6 +261,10 @@ static int refuse_circle(struct reader *r, uint32_t length)
 {
     char text[256];
     size_t used = 0;
+    uint32_t least = 0; /* told from the first one in the file on */
+    for (uint32_t i = 0; i < length; i++)
+        if (r->circle[i] < r->circle[least])
+            least = i;
     for (uint32_t i = 0; i <= length; i++) {
         if (used > 170 && i + 1 < length) {
             used += (size_t)snprintf(text + used, sizeof text - used, " -> ... (%" PRIu32 " more)",
@@ -268,7 +272,7 @@ static int refuse_circle(struct reader *r, uint32_t length)
             i = length;
         }
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%.40s", i ? " -> " : "",
-                                 show_task(r, r->circle[i % length]).text);
+                                 show_task(r, r->circle[(least + i) % length]).text);
     }
     return refuse(r, "tasks wait for each other: %s", text);
 }

@@ -149,6 +149,39 @@ Test(subgraph_visit, every_source)
     close_all();
 }
 
+static void record(const char *name, rondo_access access)
+{
+    rondo_record_task(g, &(rondo_task_desc){
+                             .name = name, .fn = nothing, .accesses = &access, .access_count = 1 });
+}
+
+/* Reducing nodes run side by side: none waits for another, and a reader waits for all of them. */
+Test(subgraph_visit, reductions_are_as_instantiation_sees_them)
+{
+    static const char *const expected[] = {
+        "1-4+0 a\n", "2-4+0 a\n", "3-4+0 a\n", "0-4+0 ", "4-0+1 a\n",
+    };
+    static const char *const not_expected[] = { "1-2+0", "2-3+0", "1-3+0", "1-1+0", "0-0+0" };
+    rondo_buffer sum;
+    open_all();
+    cr_assert_eq(
+        rondo_buffer_create(rt, &(rondo_buffer_desc){ .shape = { 8, { 8 }, { 0 } } }, &sum),
+        RONDO_OK);
+    a = rondo_subgraph_slot(g, &(rondo_slot_desc){ .name = "a", .buffer = sum });
+    record("clear", rondo_write(a, rondo_whole()));
+    for (int i = 0; i < 3; i++)
+        record("add", rondo_reduce(a, rondo_whole(), RONDO_F64, RONDO_SUM));
+    record("look", rondo_read(a, rondo_whole()));
+    cr_assert_eq(rondo_subgraph_status(g), RONDO_OK, "%s", rondo_error_message());
+    cr_assert_eq(rondo_subgraph_visit(g, see_node, see_edge, &seen), RONDO_OK);
+    cr_assert_eq(seen.nodes, 5);
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+        cr_expect(strstr(seen.text, expected[i]) != NULL, "no %s in %s", expected[i], seen.text);
+    for (size_t i = 0; i < sizeof not_expected / sizeof *not_expected; i++)
+        cr_expect(!strstr(seen.text, not_expected[i]), "%s in %s", not_expected[i], seen.text);
+    close_all();
+}
+
 Test(subgraph_visit, refused_recordings_and_handles)
 {
     rondo_node n[2];

@@ -62,7 +62,7 @@ static const struct {
       "task 'a' is named by the parents of 'b', and does not name it as a child" },
     { TASKS("{\"id\": \"a\", \"parents\": [\"c\"]}, {\"id\": \"b\", \"parents\": [\"a\"]}, "
             "{\"id\": \"c\", \"parents\": [\"b\"]}"),
-      0, 0, "tasks wait for each other: b -> c -> a -> b" },
+      0, 0, "tasks wait for each other: a -> b -> c -> a" },
     { TIMED(A "," B, "{\"id\": \"x\", \"runtimeInSeconds\": 1}"), 0, 0,
       "workflow.execution.tasks[0] is of task 'x', which is no task" },
     { TIMED(A "," B, "7"), 0, 0,
