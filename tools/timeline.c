@@ -110,7 +110,7 @@ static void describe(const struct ways *ways, const struct timeline *timeline,
     double idle = 1 - view->busy - view->waiting - view->late;
     uint32_t ran = 0;
     for (uint32_t i = 0; i < timeline->spans; i++)
-        ran += timeline->span[i].replay == view->replay;
+        ran += timeline->span[i].replay == view->replay && !timeline->span[i].added;
     snprintf(text, bytes,
              "replay %" PRIu64 ": %" PRIu32 " nodes ran in %.1f us on %" PRIu32 " lane%s (%" PRIu32
              " processor%s); of the lanes' time %.1f %% running, %.1f %% "

@@ -7,9 +7,11 @@
 
 struct timeline_span {
     double begin_us, end_us; /* in the trace's time */
-    /* When the last of its predecessors ended, and which; begin_us and -1 where it has none. */
+    /* When the last of its predecessors ended, and which, by number in the recording; negative and
+     * -1 where it has none. */
     double ready_us;
-    int64_t waited_for; /* a node of the same recording */
+    int64_t waited_for;
+    int added; /* by Rondo, as what combines shares: what it waits for is not known */
     uint32_t lane, node;
     uint64_t replay;
     char *name; /* owned */
@@ -26,7 +28,6 @@ struct timeline {
     struct timeline_lane *lane;
     struct timeline_span *span;
     uint32_t lanes, spans;
-    uint64_t dropped; /* spans that the trace had no room for */
 };
 
 /* Reads the text of a trace, and finds what each span waited for. Returns 0, or -1 with `why`
@@ -49,7 +50,7 @@ struct timeline_view {
 void timeline_look(const struct timeline *timeline, struct timeline_view *view);
 
 /* A lane's time before a span of it, after the one before (or the view's begin): waiting from
- * gap[0] to gap[1], ready and not begun from there to gap[2]. */
+ * gap[0] to gap[1], ready and not begun from there to gap[2]. Of a span that was added: nothing. */
 void timeline_gap(const struct timeline *timeline, const struct timeline_view *view, uint32_t span,
                   double gap[3]);
 

@@ -118,10 +118,21 @@ static int read_events(struct reader *r, const char *text, size_t bytes, char *w
 
 /* ---- order */
 
-static int by_thread(const void *a, const void *b)
+/* By track and lane, as their names say; others by name. */
+static int by_number(const void *a, const void *b)
 {
     const struct timeline_lane *x = a, *y = b;
-    return (x->thread > y->thread) - (x->thread < y->thread);
+    unsigned long number[2][2];
+    for (int i = 0; i < 2; i++) {
+        const char *name = i ? y->name : x->name;
+        const char *track = strstr(name, "track "), *lane = strstr(name, "lane ");
+        number[i][0] = track ? strtoul(track + 6, NULL, 10) : 0;
+        number[i][1] = lane ? strtoul(lane + 5, NULL, 10) : 0;
+    }
+    for (int i = 0; i < 2; i++)
+        if (number[0][i] != number[1][i])
+            return number[0][i] < number[1][i] ? -1 : 1;
+    return strcmp(x->name, y->name);
 }
 
 static int by_lane_and_time(const void *a, const void *b)
@@ -132,25 +143,42 @@ static int by_lane_and_time(const void *a, const void *b)
     return (x->begin_us > y->begin_us) - (x->begin_us < y->begin_us);
 }
 
+/* Spans come thread by thread, so each is looked for where the one before was found. */
+static int find_lanes(struct timeline *t)
+{
+    uint32_t lane = 0, looked;
+    for (uint32_t i = 0; i < t->spans; i++) {
+        for (looked = 0; looked < t->lanes && t->lane[lane].thread != t->span[i].lane; looked++)
+            lane = (lane + 1) % t->lanes;
+        if (looked == t->lanes)
+            return -1;
+        t->span[i].lane = lane;
+    }
+    return 0;
+}
+
 /* The lanes that ran something, and their spans. Returns -1 where spans are of no lane. */
 static int sort(struct timeline *t)
 {
     uint32_t kept = 0, at = 0;
     if (t->lanes)
-        qsort(t->lane, t->lanes, sizeof *t->lane, by_thread);
-    if (t->spans)
-        qsort(t->span, t->spans, sizeof *t->span, by_lane_and_time);
+        qsort(t->lane, t->lanes, sizeof *t->lane, by_number);
+    if (find_lanes(t))
+        return -1;
+    qsort(t->span, t->spans, sizeof *t->span, by_lane_and_time);
     for (uint32_t l = 0; l < t->lanes; l++) {
         struct timeline_lane lane = t->lane[l];
         lane.first = at;
-        for (; at < t->spans && t->span[at].lane == lane.thread; at++)
-            t->span[at].lane = kept;
-        lane.count = at - lane.first;
+        for (; at < t->spans && t->span[at].lane == l; at++)
+            lane.count++;
         if (lane.count)
             t->lane[kept++] = lane;
     }
     t->lanes = kept;
-    return at == t->spans ? 0 : -1;
+    for (uint32_t l = 0; l < kept; l++)
+        for (uint32_t i = 0; i < t->lane[l].count; i++)
+            t->span[t->lane[l].first + i].lane = l;
+    return 0;
 }
 
 /* ---- what was waited for */
@@ -197,7 +225,8 @@ static int find_ends(struct ends *e, const struct timeline *t, const struct grap
 static void find_ready(struct timeline_span *span, const struct ends *e, const struct graph *g)
 {
     span->ready_us = -1;
-    if (span->node >= g->nodes)
+    span->added = span->node >= g->nodes;
+    if (span->added)
         return;
     for (size_t i = g->first[span->node]; i < g->first[span->node + 1]; i++) {
         const struct graph_edge *edge = &g->edge[i];
@@ -271,7 +300,7 @@ void timeline_gap(const struct timeline *timeline, const struct timeline_view *v
     if (span > timeline->lane[s->lane].first && timeline->span[span - 1].end_us > gap[0])
         gap[0] = timeline->span[span - 1].end_us;
     gap[2] = s->begin_us < view->end_us ? s->begin_us : view->end_us;
-    if (gap[2] < gap[0])
+    if (gap[2] < gap[0] || s->added)
         gap[2] = gap[0];
     gap[1] = s->ready_us > gap[0] ? s->ready_us : gap[0];
     if (gap[1] > gap[2])
