@@ -9,8 +9,8 @@ list(FILTER test_sources EXCLUDE REGEX "/tests/runner/")
 # The parts of programs that have tests of their own.
 list(APPEND support_sources bench/patterns.c tools/cli.c tools/cli_completion.c tools/cli_help.c
   tools/cli_man.c tools/cli_parse.c tools/file.c tools/graph.c tools/hints.c tools/job.c
-  tools/json_scan.c tools/order.c tools/printable.c tools/recorded.c tools/stg.c tools/stg_write.c tools/svg.c
-  tools/wfformat.c)
+  tools/json_scan.c tools/order.c tools/printable.c tools/recorded.c tools/stg.c tools/stg_write.c
+  tools/svg.c tools/timeline_read.c tools/wfformat.c)
 if(NOT TARGET rondo_tool)
   list(FILTER test_sources EXCLUDE REGEX "/tests/tools/test_command")
 endif()

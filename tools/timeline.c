@@ -111,13 +111,16 @@ static void describe(const struct ways *ways, const struct timeline *timeline,
     uint32_t ran = 0;
     for (uint32_t i = 0; i < timeline->spans; i++)
         ran += timeline->span[i].replay == view->replay && !timeline->span[i].added;
+    double took = view->end_us - view->begin_us, all = took * ways->processors;
     snprintf(text, bytes,
-             "replay %" PRIu64 ": %" PRIu32 " nodes ran in %.1f us on %" PRIu32 " lane%s (%" PRIu32
-             " processor%s); of the lanes' time %.1f %% running, %.1f %% "
-             "waiting for predecessors, %.1f %% ready and not begun, %.1f %% idle",
-             view->replay, ran, view->end_us - view->begin_us, timeline->lanes,
-             timeline->lanes == 1 ? "" : "s", ways->processors, ways->processors == 1 ? "" : "s",
-             100 * view->busy, 100 * view->waiting, 100 * view->late, idle > 0 ? 100 * idle : 0);
+             "replay %" PRIu64 ": %" PRIu32 " nodes ran in %.1f us; %" PRIu32
+             " processor%s %.1f %% busy; of the time of %" PRIu32
+             " lane%s %.1f %% running, %.1f %% waiting for predecessors, %.1f %% ready and not "
+             "begun, %.1f %% idle",
+             view->replay, ran, took, ways->processors, ways->processors == 1 ? "" : "s",
+             all > 0 ? 100 * view->running_us / all : 100, timeline->lanes,
+             timeline->lanes == 1 ? "" : "s", 100 * view->busy, 100 * view->waiting,
+             100 * view->late, idle > 0 ? 100 * idle : 0);
 }
 
 static int write_picture(const struct ways *ways, const struct settings *s,

@@ -20,6 +20,7 @@ struct timeline_span {
 struct timeline_lane {
     char name[64];
     uint64_t thread;       /* in the trace */
+    int own_thread;        /* not one of the runtime's processors */
     uint32_t first, count; /* its spans, by rising time */
 };
 
@@ -43,6 +44,7 @@ struct timeline_view {
     /* Of the time of all lanes: running a node (of any replay), waiting for a predecessor, ready
      * and not begun; the rest is idle. From 0 to 1. */
     double busy, waiting, late;
+    double running_us; /* of all spans on processors: those on threads of their own are left out */
 };
 
 /* From the first begin to the last end of a replay's spans; the replay in the middle of the trace.

@@ -50,6 +50,7 @@ static int take_lane(struct reader *r, uint64_t thread, const char *name)
     struct timeline_lane *lane = &t->lane[t->lanes++];
     *lane = (struct timeline_lane){ .thread = thread };
     lane_name(name, lane->name, sizeof lane->name);
+    lane->own_thread = !strstr(lane->name, "(cpu ");
     return 0;
 }
 
@@ -330,6 +331,8 @@ void timeline_look(const struct timeline *timeline, struct timeline_view *view)
     for (uint32_t i = 0; i < timeline->spans; i++) {
         const struct timeline_span *s = &timeline->span[i];
         view->busy += within(view, s->begin_us, s->end_us);
+        if (!timeline->lane[s->lane].own_thread)
+            view->running_us += within(view, s->begin_us, s->end_us);
         timeline_gap(timeline, view, i, gap);
         view->waiting += gap[1] - gap[0];
         view->late += gap[2] - gap[1];
