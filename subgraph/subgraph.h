@@ -294,6 +294,12 @@ rondo_status rd_subgraph_visit(struct rd_subgraph *g,
                                             const rondo_recorded_node *node),
                                void (*edge)(void *context, const rondo_recorded_edge *edge),
                                void *context);
+void rd_subgraph_visit_places(const struct rd_subgraph *g,
+                              void (*slot)(void *context, uint32_t number,
+                                           const rondo_recorded_slot *slot),
+                              void (*param)(void *context, uint32_t number,
+                                            const rondo_recorded_param *param),
+                              void *context);
 /* How many of a node's accesses are its own: those of its conditions' flags come behind them. */
 uint32_t rd_node_own_accesses(const struct rd_subgraph *g, uint32_t node);
 /* Whether a task has no accesses and does not touch everything, where that is to be said. */

@@ -158,3 +158,35 @@ rondo_status rd_subgraph_visit(struct rd_subgraph *g,
     }
     return RONDO_OK;
 }
+
+void rd_subgraph_visit_places(
+    const struct rd_subgraph *g,
+    void (*slot)(void *context, uint32_t number, const rondo_recorded_slot *slot),
+    void (*param)(void *context, uint32_t number, const rondo_recorded_param *param), void *context)
+{
+    static const uint32_t kinds[] = {
+        [RD_SLOT_FIXED] = RONDO_SLOT_FIXED,         [RD_SLOT_RING] = RONDO_SLOT_RING,
+        [RD_SLOT_BOUND] = RONDO_SLOT_BOUND,         [RD_SLOT_TOKEN] = RONDO_SLOT_TOKEN,
+        [RD_SLOT_TEMPORARY] = RONDO_SLOT_TEMPORARY,
+    };
+    uint32_t i;
+    for (i = 0; slot && i < g->slots.count; i++) {
+        const struct rd_slot *s = &g->slots.item[i];
+        rondo_recorded_slot told = { { rd_part_id(g->serial, RD_PART_SLOT, i) },
+                                     rd_subgraph_text(g, s->name),
+                                     s->shape,
+                                     kinds[s->kind],
+                                     s->kind == RD_SLOT_RING ? s->count : 0 };
+        if (s->kind == RD_SLOT_TOKEN)
+            told.shape.elem_bytes = 0;
+        slot(context, i, &told);
+    }
+    for (i = 0; param && i < g->params.count; i++) {
+        const struct rd_param *p = &g->params.item[i];
+        rondo_recorded_param told = { { rd_part_id(g->serial, RD_PART_PARAM, i) },
+                                      rd_subgraph_text(g, p->name),
+                                      p->bytes,
+                                      p->has_initial };
+        param(context, i, &told);
+    }
+}

@@ -160,6 +160,8 @@ static int run_command(int argc, char **argv)
     else if (!status)
         report(&c);
     graph_free(&c.graph);
+    if (c.file.subgraph.id)
+        (void)rondo_subgraph_destroy(c.file.subgraph);
     (void)rondo_runtime_close(c.runtime);
     return !status && *c.wrong ? EXIT_BAD_INPUT : status;
 }

@@ -100,16 +100,19 @@ static int convert(rondo_runtime runtime, const struct settings *s, const char *
     else
         status = file_record(file, runtime, &reading, &bodies, &recorded);
     file_close(file);
-    if (!status && s->to == TO_STG && stg_holds(&graph, (double)s->scale, why, sizeof why))
+    if (status)
+        return status;
+    if (s->to == TO_STG && stg_holds(&graph, (double)s->scale, why, sizeof why))
         status =
             cli_fail(&command_convert, EXIT_BAD_INPUT, "%s: no .stg file can hold it: %s", in, why);
-    if (!status && s->to == TO_JSON && too_long)
+    if (s->to == TO_JSON && too_long)
         cli_fail(&command_convert, 0,
                  "%s: %" PRIu32 " times of more than 4.29 s became 4.29 s, the most that a "
                  "recording keeps: a smaller --scale keeps them",
                  in, too_long);
     if (!status)
         status = write_graph(&recorded, &graph, s, out);
+    (void)rondo_subgraph_destroy(recorded.subgraph);
     graph_free(&graph);
     return status;
 }

@@ -37,8 +37,10 @@ static int run_command(int argc, char **argv)
     if (rondo_runtime_open(NULL, &runtime))
         return cli_fail(&command_dot, EXIT_RUN_FAILED, "%s", rondo_error_message());
     status = file_load(path, runtime, NULL, NULL, &graph);
-    if (!status)
+    if (!status) {
         status = write_graph(graph.subgraph, s.output);
+        (void)rondo_subgraph_destroy(graph.subgraph);
+    }
     (void)rondo_runtime_close(runtime);
     return status;
 }

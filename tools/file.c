@@ -222,7 +222,7 @@ static rondo_task_desc describe(const struct recorder *r, uint32_t t, char *name
     const struct stg_task *task = &f->stg.tasks[t];
     uint32_t number = t + f->stg.first_number;
     snprintf(name, name_bytes, "task %" PRIu32, number);
-    *predecessors = f->stg.predecessors + task->first;
+    *predecessors = task->count ? f->stg.predecessors + task->first : NULL;
     return (rondo_task_desc){
         .name = name, .tag = number, .cost_ns = task->time * scale, .after_count = task->count
     };

@@ -95,6 +95,41 @@ rondo_subgraph_visit(rondo_subgraph subgraph,
                      void (*node)(void *context, uint32_t number, const rondo_recorded_node *node),
                      void (*edge)(void *context, const rondo_recorded_edge *edge), void *context);
 
+/* ---- what a replay may be given: slots and parameters, numbered from 0 in the order of recording.
+ */
+
+enum {
+    RONDO_SLOT_FIXED = 0,
+    RONDO_SLOT_RING = 1,
+    RONDO_SLOT_BOUND = 2, /* a replay has to bind it */
+    RONDO_SLOT_TEMPORARY = 3,
+    RONDO_SLOT_TOKEN = 4
+};
+
+typedef struct rondo_recorded_slot {
+    rondo_slot slot;
+    const char *name;  /* for the time of the callback */
+    rondo_shape shape; /* absent extents are 1, pitches filled in; of a token elem_bytes 0 */
+    uint32_t kind;     /* RONDO_SLOT_FIXED... */
+    uint32_t buffers;  /* of a ring: how many */
+} rondo_recorded_slot;
+
+typedef struct rondo_recorded_param {
+    rondo_param param;
+    const char *name; /* for the time of the callback */
+    uint32_t bytes;
+    uint32_t has_initial; /* 0: a replay has to give it, or rondo_exec_set_param once */
+} rondo_recorded_param;
+
+/* Calls `slot` for each slot, then `param` for each parameter. Either may be NULL. On this thread.
+ * STALE. */
+RONDO_API rondo_status rondo_subgraph_visit_places(rondo_subgraph subgraph,
+                                                   void (*slot)(void *context, uint32_t number,
+                                                                const rondo_recorded_slot *slot),
+                                                   void (*param)(void *context, uint32_t number,
+                                                                 const rondo_recorded_param *param),
+                                                   void *context);
+
 static inline rondo_status rondo_subgraph_read_json(rondo_runtime runtime, const char *text,
                                                     size_t bytes, const rondo_read_options *options,
                                                     rondo_subgraph *subgraph)

@@ -18,6 +18,20 @@ rondo_status rondo_subgraph_visit(rondo_subgraph subgraph,
     return status;
 }
 
+rondo_status rondo_subgraph_visit_places(
+    rondo_subgraph subgraph,
+    void (*slot)(void *context, uint32_t number, const rondo_recorded_slot *slot),
+    void (*param)(void *context, uint32_t number, const rondo_recorded_param *param), void *context)
+{
+    rondo_status status;
+    struct rd_subgraph *g = rd_subgraph_get(subgraph, &status);
+    if (!g)
+        return status;
+    rd_subgraph_visit_places(g, slot, param, context);
+    rd_subgraph_unref(g);
+    return RONDO_OK;
+}
+
 rondo_status rondo_subgraph_write_json(rondo_subgraph subgraph,
                                        void (*write)(void *context, const char *text),
                                        void *context)

@@ -195,3 +195,65 @@ Test(subgraph_visit, refused_recordings_and_handles)
     close_all();
     cr_assert_eq(rondo_subgraph_visit(g, see_node, NULL, &seen), RONDO_ERR_STALE);
 }
+
+struct places {
+    uint32_t slots, params;
+    rondo_recorded_slot slot[8];
+    rondo_recorded_param param[4];
+};
+
+static void see_slot(void *context, uint32_t number, const rondo_recorded_slot *slot)
+{
+    struct places *p = context;
+    cr_assert_eq(number, p->slots);
+    p->slot[p->slots++] = *slot;
+}
+
+static void see_param(void *context, uint32_t number, const rondo_recorded_param *param)
+{
+    struct places *p = context;
+    cr_assert_eq(number, p->params);
+    p->param[p->params++] = *param;
+}
+
+Test(subgraph_visit, places)
+{
+    rondo_shape shape = { 8, { 4, 3 }, { 0 } };
+    rondo_buffer buffer[2];
+    rondo_slot made[4];
+    struct places p = { 0 };
+    open_all();
+    for (int i = 0; i < 2; i++)
+        cr_assert_eq(rondo_buffer_create(rt, &(rondo_buffer_desc){ .shape = shape }, &buffer[i]),
+                     RONDO_OK);
+    made[0] = rondo_subgraph_slot(g, &(rondo_slot_desc){ .buffer = buffer[0] });
+    made[1] = rondo_subgraph_slot(g, &(rondo_slot_desc){ .ring = buffer, .ring_count = 2 });
+    made[2] =
+        rondo_subgraph_slot(g, &(rondo_slot_desc){ .shape = shape, .flags = RONDO_TEMPORARY });
+    made[3] = rondo_subgraph_slot(g, &(rondo_slot_desc){ .shape = { 0, { 5 }, { 0 } } });
+    cr_assert(rondo_subgraph_param(g, "given", 16, "0123456789abcde").id);
+    cr_assert_eq(rondo_subgraph_visit_places(g, see_slot, see_param, &p), RONDO_OK);
+    cr_assert_eq(p.slots, 6);
+    cr_assert_eq(p.params, 2);
+    cr_assert_eq(p.slot[0].slot.id, a.id);
+    cr_assert_eq(p.slot[1].kind, RONDO_SLOT_BOUND);
+    cr_assert_eq(p.slot[1].shape.pitch_bytes[0], 64);
+    for (uint32_t i = 0; i < 4; i++) {
+        static const uint32_t kinds[] = { RONDO_SLOT_FIXED, RONDO_SLOT_RING, RONDO_SLOT_TEMPORARY,
+                                          RONDO_SLOT_TOKEN };
+        cr_assert_eq(p.slot[2 + i].slot.id, made[i].id);
+        cr_assert_eq(p.slot[2 + i].kind, kinds[i]);
+        cr_assert_eq(p.slot[2 + i].buffers, i == 1 ? 2 : 0);
+        cr_assert_eq(p.slot[2 + i].shape.elem_bytes, i == 3 ? 0 : 8);
+    }
+    cr_assert_eq(p.param[0].param.id, go.id);
+    cr_assert_eq(p.param[0].bytes, 4);
+    cr_assert_eq(p.param[0].has_initial, 0);
+    cr_assert_eq(p.param[1].bytes, 16);
+    cr_assert_eq(p.param[1].has_initial, 1);
+    cr_assert_eq(rondo_subgraph_visit_places(g, NULL, NULL, NULL), RONDO_OK);
+    for (int i = 0; i < 2; i++)
+        cr_assert_eq(rondo_buffer_destroy(buffer[i]), RONDO_OK);
+    close_all();
+    cr_assert_eq(rondo_subgraph_visit_places(g, see_slot, NULL, &p), RONDO_ERR_STALE);
+}
