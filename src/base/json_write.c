@@ -60,6 +60,12 @@ static size_t utf8_length(const unsigned char *text)
     return n;
 }
 
+/* U+FFFD, of whole UTF-8. */
+static int is_replacement(const unsigned char *at)
+{
+    return at[0] == 0xef && at[1] == 0xbf && at[2] == 0xbd;
+}
+
 static int is_plain(unsigned char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; }
 
 void rd_json_text(struct rd_json_out *o, const char *text)
@@ -74,7 +80,7 @@ void rd_json_text(struct rd_json_out *o, const char *text)
         if (!*at)
             break;
         n = utf8_length(at);
-        if (!n)
+        if (!n || is_replacement(at))
             rd_json_raw(o, "\\ufffd");
         else if (*at == '"' || *at == '\\')
             rd_json_put(o, "\\%c", *at);
@@ -103,7 +109,7 @@ int rd_json_is_exact(const char *text)
     size_t n;
     for (; *at; at += n) {
         n = utf8_length(at);
-        if (!n || (at[0] == 0xef && at[1] == 0xbf && at[2] == 0xbd))
+        if (!n || is_replacement(at))
             return 0;
     }
     return 1;
