@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What is installed: headers, both libraries, the programs, rondo.pc and the CMake package Rondo with
-# Rondo::rondo (shared) and Rondo::static.
+# What is installed: headers, both libraries, the programs with manual pages and completion, rondo.pc
+# and the CMake package Rondo with Rondo::rondo (shared) and Rondo::static.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -16,6 +16,11 @@ install(TARGETS ${libraries} EXPORT Rondo)
 install(DIRECTORY include/rondo TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
 if(TARGET rondo_tool)
   install(TARGETS rondo_tool)
+endif()
+if(TARGET rondo_pages)
+  install(DIRECTORY ${rondo_pages}/man/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
+  install(DIRECTORY ${rondo_pages}/bash-completion/completions
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion)
 endif()
 
 install(EXPORT Rondo NAMESPACE Rondo:: FILE RondoTargets.cmake DESTINATION ${package_folder})

@@ -34,7 +34,21 @@ if(tool_sources)
   set_target_properties(rondo_tool PROPERTIES OUTPUT_NAME rondo)
   target_compile_definitions(rondo_tool PRIVATE RONDO_VERSION="${PROJECT_VERSION}")
   target_include_directories(rondo_tool PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
-  target_link_libraries(rondo_tool PRIVATE rondo_build rondo Threads::Threads m)
+  target_link_libraries(rondo_tool PRIVATE
+    rondo_build rondo PkgConfig::JANSSON PkgConfig::HWLOC Threads::Threads m)
+  # The command writes its own manual pages and completion. Where it cannot run, there are none.
+  if(NOT RONDO_SANITIZE AND (NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR))
+    set(rondo_pages ${CMAKE_CURRENT_BINARY_DIR}/share)
+    add_custom_command(OUTPUT ${rondo_pages}/stamp
+      COMMAND ${CMAKE_COMMAND} -E rm -rf ${rondo_pages}
+      COMMAND ${CMAKE_COMMAND} -E make_directory
+        ${rondo_pages}/man/man1 ${rondo_pages}/bash-completion/completions
+      COMMAND rondo_tool --generate man ${rondo_pages}/man/man1
+      COMMAND rondo_tool --generate completion ${rondo_pages}/bash-completion/completions/rondo
+      COMMAND ${CMAKE_COMMAND} -E touch ${rondo_pages}/stamp
+      DEPENDS rondo_tool VERBATIM)
+    add_custom_target(rondo_pages ALL DEPENDS ${rondo_pages}/stamp)
+  endif()
 endif()
 
 # ---- LLVM's OpenMP beside GCC's: a module that clang compiles, where it is installed with libomp

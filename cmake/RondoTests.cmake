@@ -7,7 +7,10 @@ file(GLOB_RECURSE support_sources CONFIGURE_DEPENDS tests/*.c)
 list(FILTER support_sources EXCLUDE REGEX "/tests/runner/|/tests/fuzz/|/test_[^/]*$")
 list(FILTER test_sources EXCLUDE REGEX "/tests/runner/")
 # The parts of programs that have tests of their own.
-list(APPEND support_sources tools/stg.c bench/patterns.c)
+list(APPEND support_sources bench/patterns.c tools/cli.c tools/cli_completion.c tools/cli_help.c
+  tools/cli_man.c tools/cli_parse.c tools/file.c tools/graph.c tools/hints.c tools/job.c
+  tools/json_scan.c tools/order.c tools/printable.c tools/recorded.c tools/stg.c tools/stg_write.c
+  tools/svg.c tools/timeline_read.c tools/wfformat.c)
 if(NOT TARGET rondo_tool)
   list(FILTER test_sources EXCLUDE REGEX "/tests/tools/test_command")
 endif()
@@ -39,7 +42,7 @@ if(support_sources)
   target_include_directories(rondo_test_support PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
   target_include_directories(rondo_test_support SYSTEM PRIVATE ${CRITERION_INCLUDE_DIRS})
   target_compile_options(rondo_test_support PRIVATE ${criterion_warnings})
-  target_link_libraries(rondo_test_support PRIVATE rondo_build PUBLIC rondo)
+  target_link_libraries(rondo_test_support PRIVATE rondo_build PUBLIC rondo PkgConfig::JANSSON)
   target_link_libraries(rondo_test INTERFACE rondo_test_support)
 endif()
 

@@ -1,41 +1,57 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A task graph as a subgraph whose bodies compute for a given time and check their own order. */
+/* A graph file as a recording whose bodies compute for a given time and check their own order. */
 #ifndef RONDO_TOOLS_JOB_H
 #define RONDO_TOOLS_JOB_H
 
-#include "tools/stg.h"
+#include "tools/graph.h"
 
-#include <rondo/rondo.h>
 #include <stdatomic.h>
 
-/* How often each task has run, by its place in the graph. A task checks at its start that it has
- * run once per replay so far and that its predecessors have run in this replay already. The counts
- * are relaxed atomics: the check must not itself bring about the order that it checks. */
-struct job {
-    const struct stg_graph *graph;
-    uint64_t scale_ns;      /* per unit of processing time */
-    double spins_per_ns;    /* of the loop that bodies spend their time in, on this machine */
-    int overlap;            /* replays may overlap: a predecessor may be a replay ahead */
-    _Atomic uint64_t *runs; /* owned */
+/* How the replays of one exec went: for each node the last replays that it ran in, one mark per
+ * replay that may be in flight or an edge may reach back to. The marks are relaxed atomics: the
+ * check must not itself bring about the order that it checks. */
+struct job_state {
+    uint32_t marks;         /* per node: 1 where replays are serial */
+    uint32_t reach;         /* edges carried over at most so many replays are checked */
+    uint64_t replays;       /* submitted so far */
+    _Atomic uint32_t *mark; /* owned; replay + 1 */
 };
 
-/* Measures the machine (some milliseconds) and clears the counts. Returns 0, or -1: no memory.
- * Ended by job_free. */
-int job_init(struct job *job, const struct stg_graph *graph, uint64_t scale_ns, int overlap);
-void job_free(struct job *job);
+struct job_task;
+struct job_block;
 
-/* Forgets every run so far. */
-void job_clear(struct job *job);
+/* What is checked: a task that has no condition runs once per replay, and its predecessors that are
+ * such tasks too have run in the replay that the edge says. A task under a condition is only
+ * checked for its predecessors and for not running twice. Copies, fills, waits, signals and calls
+ * have no bodies of ours: edges from and to them are not checked. */
+struct job {
+    struct file_graph file;
+    struct graph graph;
+    double spins_per_ns; /* of the loop that bodies spend their time in, on this machine */
+    uint32_t tasks;      /* nodes with a body of ours */
+    uint32_t always;     /* of these, those without a condition */
+    /* For all replays in flight; set between calls. */
+    struct job_state *now;
+    int work; /* 0: bodies check and do not compute */
+    struct job_block **block;
+    size_t blocks;
+};
 
-/* One node per task with the edges of the file; `work` is a parameter of 4 bytes, 0: bodies check
- * and do not compute. The job must outlive every exec made from the subgraph. */
-rondo_status job_record(struct job *job, rondo_subgraph subgraph, rondo_param work);
+/* Records the file. Measures the machine (some milliseconds). Returns as file_record. The job must
+ * outlive every exec made from job->file.subgraph. Ended by job_close. */
+int job_open(struct job *job, const struct file *file, rondo_runtime runtime,
+             const struct file_options *options);
+void job_close(struct job *job);
 
-/* What a replay does, on this thread: the tasks in the file's order. Returns 0, or -1 with `why`
- * filled. */
-int job_perform(struct job *job, uint64_t replay, int work, char *why, size_t why_bytes);
+/* `in_flight`: how many replays may be at once. Returns 0, or -1: no memory. */
+int job_state_init(struct job_state *state, const struct job *job, uint32_t in_flight);
+void job_state_free(struct job_state *state);
 
-/* That every task has run `replays` times; else as job_perform. */
-int job_check(const struct job *job, uint64_t replays, char *why, size_t why_bytes);
+/* A replay on this thread: the tasks one after the other. Returns 0, or -1 with `why` filled. */
+int job_perform(struct job *job, uint64_t replay, char *why, size_t why_bytes);
+
+/* That every task without a condition has run in all of the state's replays; else as job_perform.
+ */
+int job_check(const struct job *job, const struct job_state *state, char *why, size_t why_bytes);
 
 #endif

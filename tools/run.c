@@ -1,204 +1,250 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `rondo run FILE.stg`: options, the reading of the file, and the table. */
-#include "tools/run.h"
-#include "tools/args.h"
+/* `rondo run FILE`: replays a graph in one mode or both, and tells what a replay took. */
+#include "tools/commands.h"
+#include "tools/json.h"
 #include "tools/table.h"
+#include "tools/ways.h"
 
-#include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { MODE_INTERPRETED, MODE_COMPILED, MODE_BOTH };
 static const char *const modes[] = { "interpreted", "compiled", "both", NULL };
-static const char *const orders[] = { "serial", "pipelined", NULL };
+static const char *const orders[] = { "serial", "pipelined", "concurrent", NULL };
+static const char *const schedules[] = { "auto", "static", "dataflow", NULL };
 
-/* A replay that computes longer than this was hardly meant. */
-#define MAX_REPLAY_S 60u
+/* How many replays a sample holds where they overlap: the exec fills and drains once per sample. */
+enum { BATCH = 8 };
 
-static void help(FILE *file)
+struct settings {
+    uint64_t workers, scale, repeat;
+    int mode, order, schedule, json;
+};
+
+#define FIELD(field) offsetof(struct settings, field)
+
+static const struct cli_option options[] = {
+    { "workers", 'w', "N",
+      "worker threads, one per CPU; more than there are CPUs share them (default: one per CPU)",
+      CLI_NUMBER, FIELD(workers), 1, 1024, NULL },
+    { "scale", 0, "N",
+      "of a .stg file, nanoseconds per unit of processing time; of the others, thousandths that "
+      "times are multiplied by (default: 1000, or as much less as a replay needs to compute for "
+      "20 ms at most)",
+      CLI_NUMBER, FIELD(scale), 0, 1000000000, NULL },
+    { "repeat", 'r', "R", "samples per row of the table (default 20)", CLI_NUMBER, FIELD(repeat), 1,
+      100000, NULL },
+    { "mode", 'm', "MODE", "interpreted, compiled, or both (the default)", CLI_CHOICE, FIELD(mode),
+      0, 0, modes },
+    { "schedule", 's', "SCHEDULE",
+      "of the compiled mode: static, dataflow, or auto (the default), which tries them", CLI_CHOICE,
+      FIELD(schedule), 0, 0, schedules },
+    { "order", 0, "ORDER",
+      "serial (the default); pipelined or concurrent: replays overlap, times are those of a batch "
+      "of 8 divided by 8",
+      CLI_CHOICE, FIELD(order), 0, 0, orders },
+    { "json", 0, NULL, "the result as JSON", CLI_FLAG, FIELD(json), 0, 0, NULL },
+    { .name = NULL },
+};
+
+/* ---- measuring */
+
+static int open_ways(struct ways *ways, const struct settings *s, const char *path)
 {
-    fputs(
-        "usage: rondo run [OPTIONS] FILE.stg\n"
-        "\n"
-        "Replays the task graph in FILE (Standard Task Graph format). Each task computes for its\n"
-        "processing time and checks that it runs once per replay, after its predecessors.\n"
-        "\n"
-        "  --workers N    worker threads, one per CPU; more than there are CPUs share them\n"
-        "                 (default: one per CPU)\n"
-        "  --scale NS     nanoseconds per unit of processing time (default 1000)\n"
-        "  --repeat R     samples per row of the table (default 20)\n"
-        "  --mode MODE    interpreted, compiled, or both (the default)\n"
-        "  --order ORDER  serial (the default), or pipelined: replays overlap, times are those\n"
-        "                 of a batch of 8 divided by 8\n"
-        "  --help         this text\n"
-        "\n"
-        "speed-up: against the row `in order`, which calls the bodies on one thread. of bound:\n"
-        "the longer of the critical path and the serial sum over the processors, divided by the\n"
-        "makespan. overhead: of a replay whose bodies check and do not compute, time per node.\n"
-        "\n"
-        "exit status: 0 done, 1 the run failed or a check did, 2 bad input or usage\n",
-        file);
-}
-
-/* Returns an exit status, or -1: go on. */
-static int parse(int argc, char **argv, struct run_settings *settings)
-{
-    static const struct option options[] = {
-        { "workers", required_argument, NULL, 'w' },
-        { "scale", required_argument, NULL, 's' },
-        { "repeat", required_argument, NULL, 'r' },
-        { "mode", required_argument, NULL, 'm' },
-        { "order", required_argument, NULL, 'o' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
-    };
-    *settings = (struct run_settings){ .scale_ns = 1000, .repeat = 20, .mode = MODE_BOTH };
-    int option, bad = 0;
-    static char name[] = "rondo run";
-    argv[0] = name; /* getopt begins its messages with it */
-    while (!bad && (option = getopt_long(argc, argv, "h", options, NULL)) != -1)
-        switch (option) {
-        case 'w': bad = args_number("run", "--workers", optarg, 1, 1024, &settings->workers); break;
-        case 's':
-            bad = args_number("run", "--scale", optarg, 0, 1000000000, &settings->scale_ns);
-            break;
-        case 'r': bad = args_number("run", "--repeat", optarg, 1, 100000, &settings->repeat); break;
-        case 'm': bad = (settings->mode = args_choice("run", "--mode", optarg, modes)) < 0; break;
-        case 'o':
-            bad = (settings->order = args_choice("run", "--order", optarg, orders)) < 0;
-            break;
-        case 'h': help(stdout); return EXIT_DONE;
-        default: bad = 1; break;
+    static const uint32_t schedule[] = { RONDO_SCHEDULE_AUTO, RONDO_STATIC, RONDO_DATAFLOW };
+    static const uint32_t order[] = { RONDO_SERIAL, RONDO_PIPELINED, RONDO_CONCURRENT };
+    int status = ways_open(ways, &command_run, path, s->workers, s->scale, s->repeat);
+    if (!status)
+        status = ways_add(ways, "in order", 0, 0, RONDO_SERIAL);
+    if (!status && s->mode != MODE_COMPILED)
+        status = ways_add(ways, "interpreted", RONDO_INTERPRETED, 0, order[s->order]);
+    if (!status && s->mode != MODE_INTERPRETED)
+        status = ways_add(ways, "compiled", RONDO_COMPILED, schedule[s->schedule], order[s->order]);
+    for (int i = ways->count - 1; i >= 0 && !status; i--)
+        if (*ways->way[i].skipped) {
+            fprintf(stderr, "%s: %s\n", path, ways->way[i].skipped);
+            status = EXIT_BAD_INPUT;
         }
-    if (!bad && argc - optind != 1) {
-        fprintf(stderr, "rondo run: one file is needed, not %d\n", argc - optind);
-        bad = 1;
-    }
-    if (bad) {
-        fputs("rondo run --help tells the options\n", stderr);
-        return EXIT_BAD_INPUT;
-    }
-    settings->path = argv[optind];
-    return -1;
+    return status;
 }
 
-/* Returns an exit status, or -1: go on. */
-static int read_file(struct run *run)
+/* One sample of a row: one batch without and one with work. The replay before them warms up, and
+ * gives the workers of the row before the time to go to sleep. */
+static int sample(struct ways *ways, struct way *way)
 {
-    const char *path = run->settings.path;
-    struct stg_error error;
-    FILE *file = fopen(path, "rb");
-    if (!file) {
-        fprintf(stderr, "%s: %s\n", path, strerror(errno));
-        return EXIT_BAD_INPUT;
-    }
-    enum stg_status status = stg_read(file, &run->graph, &error);
-    fclose(file);
-    if (status) {
-        fprintf(stderr, "%s:%zu: %s\n", path, error.line, error.reason);
-        return status == STG_NO_MEMORY ? EXIT_RUN_FAILED : EXIT_BAD_INPUT;
-    }
-    if (stg_measure(&run->graph, &run->extent)) {
-        fprintf(stderr, "rondo run: out of memory\n");
-        return EXIT_RUN_FAILED;
-    }
-    if (run->settings.scale_ns &&
-        run->extent.serial > MAX_REPLAY_S * 1000000000ull / run->settings.scale_ns) {
-        fprintf(stderr,
-                "%s: a replay would compute for %.0f s, more than %u s: give a smaller --scale\n",
-                path, (double)run->extent.serial * (double)run->settings.scale_ns * 1e-9,
-                MAX_REPLAY_S);
-        return EXIT_BAD_INPUT;
-    }
-    return -1;
+    uint64_t ns = 0;
+    int status = ways_replay(ways, way, 1, 1, &ns);
+    if (!status)
+        status = ways_replay(ways, way, 0, way->batch, &ns);
+    if (!status && ns < way->checks_ns)
+        way->checks_ns = ns;
+    return status ? status : ways_sample(ways, way);
 }
 
-/* ---- the table */
-
-static int compare(const void *a, const void *b)
+static int measure(struct ways *ways, const struct settings *s)
 {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
+    int status = 0;
+    for (int i = 0; i < ways->count; i++)
+        ways->way[i].batch = s->order ? BATCH : 1;
+    for (uint64_t turn = 0; turn < s->repeat && !status; turn++) {
+        cli_progress("replaying", turn, s->repeat);
+        for (int i = 0; i < ways->count && !status; i++)
+            status = sample(ways, &ways->way[i]);
+    }
+    cli_progress("replaying", s->repeat, s->repeat);
+    return status ? status : ways_end(ways);
 }
 
-static void add_row(struct table *table, const struct run *run, struct run_row *row,
-                    double in_order)
+/* ---- results */
+
+struct figures {
+    double speedup, efficiency, of_bound, overhead_ns;
+};
+
+static struct figures figures_of(const struct ways *ways, const struct way *way)
 {
-    uint64_t repeat = run->settings.repeat;
-    qsort(row->ns, repeat, sizeof *row->ns, compare);
-    double makespan = (double)row->ns[0], processors = run->counts.processors;
-    double scale = (double)run->settings.scale_ns;
-    double critical = (double)run->extent.critical * scale;
-    double shared = (double)run->extent.serial * scale / processors;
+    const struct graph *g = &ways->job.graph;
+    double makespan = ways_min_us(way) * 1e3, in_order = ways_min_us(&ways->way[0]) * 1e3;
+    double processors = way->counts.processors, shared = g->work_ns / processors;
     /* Overlapping replays are not held back by one replay's critical path. */
-    double bound = shared > critical || run->settings.order == ORDER_PIPELINED ? shared : critical;
+    double bound = shared > g->critical_ns || way->order != RONDO_SERIAL ? shared : g->critical_ns;
+    if (!way->mode)
+        bound = 0;
+    return (struct figures){ in_order / makespan, in_order / makespan / processors,
+                             bound / makespan,
+                             (double)way->checks_ns / (ways->job.tasks ? ways->job.tasks : 1) };
+}
 
-    table_add(table, "%s", row->name);
-    table_add(table, "%.1f", makespan * 1e-3);
-    table_add(table, "%.1f", (double)row->ns[repeat / 2] * 1e-3);
-    if (row->mode) {
-        table_add(table, "%.2f", in_order / makespan);
-        table_add(table, "%.0f %%", 100 * in_order / makespan / processors);
-        table_add(table, "%.0f %%", 100 * bound / makespan);
+static void add_row(struct table *table, const struct ways *ways, const struct way *way)
+{
+    struct figures f = figures_of(ways, way);
+    table_add(table, "%s", way->name);
+    table_add(table, "%.1f", ways_min_us(way));
+    table_add(table, "%.1f", ways_median_us(way));
+    if (way->mode) {
+        table_add(table, "%.2f", f.speedup);
+        table_add(table, "%.0f %%", 100 * f.efficiency);
+        table_add(table, "%.0f %%", 100 * f.of_bound);
     } else {
         for (int i = 0; i < 3; i++)
             table_add(table, "-");
     }
-    table_add(table, "%.1f", (double)row->checks_ns / run->graph.task_count);
-    if (row->mode == RONDO_COMPILED) {
-        table_add(table, "%" PRIu32, run->counts.lanes);
-        table_add(table, "%" PRIu64 " of %" PRIu64, run->counts.waits, run->counts.edges);
+    table_add(table, "%.1f", f.overhead_ns);
+    if (way->mode == RONDO_COMPILED) {
+        table_add(table, "%" PRIu32, way->counts.lanes);
+        table_add(table, "%" PRIu64 " of %" PRIu64, way->counts.waits, way->counts.edges);
     } else {
         table_add(table, "-");
         table_add(table, "-");
     }
 }
 
-static void report(struct run *run)
+static void report(const struct ways *ways, const struct settings *s)
 {
     static const char *const head[] = { "mode",        "min us",     "median us",
                                         "speed-up",    "efficiency", "of bound",
                                         "overhead ns", "lanes",      "waits of edges" };
     enum { COLUMNS = sizeof head / sizeof head[0] };
     struct table table = { .columns = COLUMNS };
-    double scale = (double)run->settings.scale_ns * 1e-3;
-    printf("%s: %" PRIu32 " tasks, %" PRIu32 " edges, critical path %.1f us, serial sum %.1f us\n",
-           run->settings.path, run->graph.task_count, run->graph.predecessor_count,
-           (double)run->extent.critical * scale, (double)run->extent.serial * scale);
-    printf("%" PRIu64 " ns per unit, %s order, %" PRIu32 " processor%s used, %" PRIu64
-           " samples per row\n\n",
-           run->settings.scale_ns, orders[run->settings.order], run->counts.processors,
-           run->counts.processors == 1 ? "" : "s", run->settings.repeat);
+    uint32_t processors = ways->way[ways->count - 1].counts.processors;
+    ways_print_head(ways);
+    printf(", %s order, %" PRIu32 " processor%s used, %" PRIu64 " samples per row\n\n",
+           orders[s->order], processors, processors == 1 ? "" : "s", s->repeat);
     for (int i = 0; i < COLUMNS; i++)
         table_add(&table, "%s", head[i]);
-    double in_order = 0;
-    for (int i = 0; i < run->row_count; i++) {
-        add_row(&table, run, &run->rows[i], in_order);
-        if (!run->rows[i].mode)
-            in_order = (double)run->rows[i].ns[0];
-    }
+    for (int i = 0; i < ways->count; i++)
+        add_row(&table, ways, &ways->way[i]);
     table_print(&table, stdout);
-    printf("\nchecked: each of %" PRIu32 " tasks ran once in each of %" PRIu64
+    printf("\nchecked: each of %" PRIu32 " tasks%s ran once in each of %" PRIu64
            " replays, after its predecessors\n",
-           run->graph.task_count, run->replays);
+           ways->job.always, ways->job.always < ways->job.tasks ? " without a condition" : "",
+           ways_replays(ways));
+    ways_print_notes(ways);
 }
 
-int command_run(int argc, char **argv)
+static json_t *row_json(const struct ways *ways, const struct way *way)
 {
-    struct run run = { 0 };
-    int status = parse(argc, argv, &run.settings);
-    if (status < 0)
-        status = read_file(&run);
-    if (status < 0) {
-        status = run_open(&run) || run_measure(&run) ? EXIT_RUN_FAILED : EXIT_DONE;
-        if (status == EXIT_DONE)
-            report(&run);
+    struct figures f = figures_of(ways, way);
+    json_t *row =
+        json_pack("{s:s, s:f, s:f, s:f}", "name", way->name, "min_ns", ways_min_us(way) * 1e3,
+                  "median_ns", ways_median_us(way) * 1e3, "overhead_ns_per_task", f.overhead_ns);
+    if (!row || !way->mode)
+        return row;
+    json_t *more =
+        json_pack("{s:f, s:f, s:f, s:I, s:I, s:I}", "speedup", f.speedup, "efficiency",
+                  f.efficiency, "of_bound", f.of_bound, "lanes", (json_int_t)way->counts.lanes,
+                  "waits", (json_int_t)way->counts.waits, "edges", (json_int_t)way->counts.edges);
+    if (!more || json_object_update(row, more)) {
+        json_decref(row);
+        row = NULL;
     }
-    run_close(&run);
-    if (fflush(stdout) && status == EXIT_DONE) {
-        perror("rondo run: standard output");
-        status = EXIT_RUN_FAILED;
-    }
+    json_decref(more);
+    return row;
+}
+
+static json_t *to_json(const struct ways *ways, const struct settings *s)
+{
+    json_t *root = ways_head_json(ways), *rows = json_array();
+    int failed = !root || !rows;
+    for (int i = 0; i < ways->count && !failed; i++)
+        failed = json_array_append_new(rows, row_json(ways, &ways->way[i]));
+    if (!failed)
+        failed = json_object_set(root, "rows", rows) ||
+                 json_object_set_new(root, "order", json_string(orders[s->order])) ||
+                 json_object_set_new(root, "schedule", json_string(schedules[s->schedule])) ||
+                 json_object_set_new(root, "samples", json_integer((json_int_t)s->repeat)) ||
+                 json_object_set_new(root, "replays_checked",
+                                     json_integer((json_int_t)ways_replays(ways)));
+    json_decref(rows);
+    if (!failed)
+        return root;
+    json_decref(root);
+    return NULL;
+}
+
+static int run_command(int argc, char **argv)
+{
+    struct settings s = { .scale = WAYS_SCALE_AUTO, .repeat = 20, .mode = MODE_BOTH };
+    struct ways ways = { 0 };
+    const char *path;
+    int status = cli_parse(&command_run, argc, argv, &s, &path);
+    if (status >= 0)
+        return status;
+    status = open_ways(&ways, &s, path);
+    if (!status)
+        status = measure(&ways, &s);
+    if (!status && s.json)
+        status = json_print(&command_run, to_json(&ways, &s));
+    else if (!status)
+        report(&ways, &s);
+    ways_close(&ways);
     return status;
 }
+
+static const char *const examples[] = {
+    "rondo run examples/graphs/small.stg",
+    "both modes, on all CPUs",
+    "rondo run --mode=compiled --schedule=dataflow --order=pipelined examples/graphs/small.stg",
+    "one of them, replays overlapping",
+    NULL,
+};
+
+const struct cli_command command_run = {
+    .name = "run",
+    .operands = "FILE",
+    .operand_count = 1,
+    .summary = "replay a graph from a file, in both modes, and time it",
+    .text =
+        "Replays the graph in FILE: a Standard Task Graph file, a recorded workflow (WfFormat) or "
+        "a recording of Rondo's own as JSON; which of them is told by what it holds. Each task "
+        "computes for its time and checks that it runs once per replay, after its predecessors.\n"
+        "\n"
+        "Speed-up: against the row `in order`, which calls the bodies on one thread. Of bound: the "
+        "longer of the critical path and the serial sum over the processors, divided by the "
+        "makespan. Overhead: of a replay whose bodies check and do not compute, time per task.",
+    .examples = examples,
+    .options = options,
+    .run = run_command,
+};

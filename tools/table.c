@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Lays a table of text out. */
 #include "tools/table.h"
+#include "tools/cli.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -25,10 +26,15 @@ void table_print(const struct table *table, FILE *file)
     }
     for (int i = 0; i < table->cells; i++) {
         int column = i % table->columns;
+        int marked = table->marked && i / table->columns == table->marked;
+        if (marked && !column)
+            fputs(cli_colour(file, CLI_BOLD), file);
         if (column)
             fprintf(file, "  %*s", width[column], table->cell[i]);
         else
             fprintf(file, "%-*s", width[0], table->cell[i]);
+        if (marked && column == table->columns - 1)
+            fputs(cli_colour(file, CLI_PLAIN), file);
         if (column == table->columns - 1)
             fputc('\n', file);
     }

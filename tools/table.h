@@ -5,10 +5,11 @@
 
 #include <stdio.h>
 
-enum { TABLE_COLUMNS = 12, TABLE_ROWS = 16, TABLE_CELL = 40 };
+enum { TABLE_COLUMNS = 12, TABLE_ROWS = 72, TABLE_CELL = 40 };
 
 struct table {
     int columns, cells; /* the columns are set before the first cell */
+    int marked;         /* a row to show bold where there are colours; 0: none */
     char cell[TABLE_ROWS * TABLE_COLUMNS][TABLE_CELL];
 };
 

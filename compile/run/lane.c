@@ -121,11 +121,11 @@ static RD_NOINLINE void take_variant(struct rd_lane *l, const struct rd_frame *f
     const struct rd_plan_lane *lane = &plan->lane[l->number];
     if (f->interpreted || !f->variant) {
         l->op = l->track->op + lane->first;
-        l->wait = l->track->wait + lane->wait_first;
+        l->wait = lane->wait_count ? l->track->wait + lane->wait_first : NULL;
     } else {
         const struct rd_plan_variant *v = &plan->variant[f->variant - 1];
         l->op = rd_track_ops(l->track, f->variant) + lane->first;
-        l->wait = v->wait + v->wait_first[l->number];
+        l->wait = v->wait ? v->wait + v->wait_first[l->number] : NULL;
     }
 }
 

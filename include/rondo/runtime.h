@@ -96,6 +96,46 @@ RONDO_API rondo_status rondo_processor_drive(rondo_runtime runtime, rondo_proces
 /* How many processors (workers) the runtime has. */
 RONDO_API rondo_status rondo_runtime_processors(rondo_runtime runtime, uint32_t *count);
 
+/* The CPU, by the operating system's number, that a processor's worker is bound to. */
+RONDO_API rondo_status rondo_processor_cpu(rondo_runtime runtime, rondo_processor processor,
+                                           uint32_t *cpu);
+
+/* ---- what there is */
+
+/* The machine, as far as the process may see it, and what a runtime makes of it. */
+typedef struct rondo_machine {
+    uint32_t packages, cores, cpus;
+    uint32_t allowed; /* CPUs that the caller may keep busy: those of its affinity mask, or fewer if
+                         a cgroup's quota says so */
+    uint32_t processors;  /* of the runtime */
+    uint32_t handover_ns; /* what instantiation reckons with for work that goes from one CPU to
+                             another: measured and rounded, once per process, or
+                             RONDO_HANDOVER_NS. 0: the runtime has one CPU */
+    uint64_t memory_bytes;
+} rondo_machine;
+
+/* The first call that needs the hand-over measures it: about a millisecond, with two threads. */
+RONDO_API rondo_status rondo_runtime_machine_sized(rondo_runtime runtime, rondo_machine *machine,
+                                                   size_t machine_bytes);
+
+/* Something that nodes could run on, or ranks be joined by. Frozen. */
+typedef struct rondo_backend {
+    const char *name, *what;
+    const char *why; /* it is not there; NULL: it is */
+} rondo_backend;
+/* Calls `visit` for each that this version knows of, on this thread. */
+RONDO_API void rondo_backends(void (*visit)(void *context, const rondo_backend *backend),
+                              void *context);
+
+/* A variable of the environment that Rondo reads. Frozen. */
+typedef struct rondo_variable {
+    const char *name, *by_default, *range, *help;
+    const char *value; /* at present; NULL: unset or empty */
+} rondo_variable;
+/* Calls `visit` for each, on this thread. */
+RONDO_API void rondo_environment(void (*visit)(void *context, const rondo_variable *variable),
+                                 void *context);
+
 static inline rondo_status rondo_runtime_open(const rondo_runtime_options *options,
                                               rondo_runtime *runtime)
 {
@@ -105,6 +145,10 @@ static inline rondo_status rondo_runtime_stats(rondo_runtime runtime,
                                                rondo_runtime_statistics *statistics)
 {
     return rondo_runtime_stats_sized(runtime, statistics, sizeof *statistics);
+}
+static inline rondo_status rondo_runtime_machine(rondo_runtime runtime, rondo_machine *machine)
+{
+    return rondo_runtime_machine_sized(runtime, machine, sizeof *machine);
 }
 
 #ifdef __cplusplus

@@ -70,7 +70,7 @@ static void copy_values(struct rd_exec *x, const rondo_replay_args *args,
                         const struct rd_request *call)
 {
     struct rd_batch *b = &x->series->batch;
-    char *at = b->bytes + x->params_bytes;
+    char *at = b->bytes ? b->bytes + x->params_bytes : NULL; /* NULL: there is nothing to copy */
     if (x->params)
         memcpy(b->bytes, call->sticky, x->params_bytes);
     for (uint32_t i = 0; i < call->value_count; i++) {

@@ -110,6 +110,30 @@ static rondo_status processors_without_output(struct bad *b, int good)
     return rondo_runtime_processors(b->rt, good ? &count : NULL);
 }
 
+static rondo_status machine_without_output(struct bad *b, int good)
+{
+    rondo_machine machine;
+    return rondo_runtime_machine(b->rt, good ? &machine : NULL);
+}
+
+static rondo_status cpu_without_output(struct bad *b, int good)
+{
+    uint32_t cpu;
+    return rondo_processor_cpu(b->rt, RONDO_CPU(1), good ? &cpu : NULL);
+}
+
+static rondo_status cpu_beyond(struct bad *b, int good)
+{
+    uint32_t cpu;
+    return rondo_processor_cpu(b->rt, RONDO_CPU(good ? 1 : 2), &cpu);
+}
+
+static rondo_status cpu_of_any(struct bad *b, int good)
+{
+    uint32_t cpu;
+    return rondo_processor_cpu(b->rt, good ? RONDO_CPU(0) : RONDO_ANY_CPU, &cpu);
+}
+
 /* ---- buffers */
 
 #define BUFFER(called, change)                                          \
@@ -286,6 +310,13 @@ static const struct bad_case machine[] = {
         "rondo_runtime_stats: statistics is NULL"),
     ROW("processors without output", processors_without_output,
         "rondo_runtime_processors: count is NULL"),
+    ROW("a machine without output", machine_without_output,
+        "rondo_runtime_machine: machine is NULL"),
+    ROW("a CPU without output", cpu_without_output, "rondo_processor_cpu: cpu is NULL"),
+    ROW("a processor that there is not", cpu_beyond,
+        "rondo_processor_cpu: processor 0x1000002 is none of the runtime's 2"),
+    ROW("the CPU of any processor", cpu_of_any,
+        "rondo_processor_cpu: processor 0x0 is none of the runtime's 2"),
     ROW("a buffer of no runtime", buffer_of_no_runtime, "runtime: the handle is {0}"),
     ROW("a buffer without description", buffer_without_description, "rondo_buffer_desc is NULL"),
     ROW("a buffer without output", buffer_without_output, "rondo_buffer_create: `buffer` is NULL"),
