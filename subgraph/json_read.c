@@ -139,8 +139,7 @@ static rondo_status scan_member(struct rd_reader *r, struct rd_scan *s)
     rd_scan_space(s);
     /* Lists are parsed element by element. */
     if (!status)
-        status =
-            rd_scan_skip(s, s->at < s->end && *s->at == '[' ? UINT64_MAX : RD_SCAN_MEMORY, &value);
+        status = rd_scan_skip(s, part >= BUFFERS ? UINT64_MAX : RD_SCAN_MEMORY, &value);
     if (!status)
         r->part[part] = value;
     return status;

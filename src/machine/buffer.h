@@ -16,8 +16,9 @@ struct rd_buffer {
     rondo_shape shape; /* complete: absent extents 1, pitches filled in */
     char *base;        /* element (0,0,0) */
     size_t bytes;      /* from base to the end of the last element */
-    struct rd_buffer *part_of; /* referenced; whose bytes these are. NULL: its own or the caller's */
-    int owned;         /* allocated by the runtime, owned_bytes of them */
+    struct rd_buffer
+        *part_of; /* referenced; whose bytes these are. NULL: its own or the caller's */
+    int owned;    /* allocated by the runtime, owned_bytes of them */
     size_t owned_bytes;
 };
 

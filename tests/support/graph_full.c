@@ -66,8 +66,8 @@ static void add_slots(struct full *f)
         (rondo_slot_desc){ .name = "t", .shape = line, .flags = RONDO_TEMPORARY | RONDO_ZEROED });
     f->token = slot_of(f, (rondo_slot_desc){ .name = "token", .shape = { 0, { 5, 2 }, { 0 } } });
     f->flag = slot_of(f, (rondo_slot_desc){ .name = "flag", .shape = { 4, { 1 }, { 0 } } });
-    f->alias =
-        slot_of(f, (rondo_slot_desc){ .name = "\xef\xbf\xbd", .shape = plane, .alias_of = f->bound });
+    f->alias = slot_of(
+        f, (rondo_slot_desc){ .name = "\xef\xbf\xbd", .shape = plane, .alias_of = f->bound });
     f->pitched = slot_of(
         f, (rondo_slot_desc){ .name = "pitched", .shape = { 8, { 4, 2, 2 }, { 40, 100 } } });
     f->twin[0] = slot_of(f, (rondo_slot_desc){ .name = "twin", .shape = line });
