@@ -67,7 +67,7 @@ foreach(source IN LISTS test_sources)
 endforeach()
 
 # ---- the sources themselves
-foreach(check include_floors include_floors_test)
+foreach(check include_floors include_floors_test public_calls)
   add_test(NAME ${check} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/${check})
   set_tests_properties(${check} PROPERTIES LABELS sources TIMEOUT 60)
 endforeach()
