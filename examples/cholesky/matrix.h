@@ -49,10 +49,10 @@ void matrix_fill_tiles(struct matrix *m);
 void matrix_untile(const struct matrix *m, const double *tiled, double *dense);
 
 /* ||B - L L^T|| / (n ||B|| eps) in the norm of column sums, for B = A + shift I and the lower
- * triangle L of `dense`. `work` has room for two dense matrices. LAPACK's own tests ask for at most
- * 30. A correct factor has far less than 1, since rounding errors cancel each other; one tile
- * update left out or done twice gives 1e9 and more. */
-#define MATRIX_RESIDUAL_BOUND 1.0
+ * triangle L of `dense`. `work` has room for two dense matrices. The bound is the one of LAPACK's
+ * own tests. It allows for a few rows, where each rounding counts; with hundreds they cancel each
+ * other, and a correct factor has 0.01 and less. One tile's update left out gives 1e9 and more. */
+#define MATRIX_RESIDUAL_BOUND 30.0
 double matrix_residual(const struct matrix *m, const double *dense, double shift, double *work);
 
 /* FNV-1a, by words: of the tiles at and below the diagonal. */
