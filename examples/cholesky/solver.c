@@ -272,7 +272,8 @@ static int make_buffers(struct solver *s, double *l)
     /* `host`: memory that is there already. */
     rondo_buffer_desc a = { .name = "A", .shape = tiles, .host = m->tiled };
     rondo_buffer_desc factor = { .name = "L", .shape = tiles, .host = l };
-    rondo_buffer_desc values = { .name = "logdet", .shape = { sizeof(double), { SHIFTS } } };
+    rondo_buffer_desc values = { .name = "logdet",
+                                 .shape = { .elem_bytes = sizeof(double), .extent = { SHIFTS } } };
     return rondo_buffer_create(s->runtime, &a, &s->a) ||
            rondo_buffer_create(s->runtime, &factor, &s->l) ||
            rondo_buffer_create(s->runtime, &values, &s->logdet);

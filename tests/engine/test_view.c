@@ -69,7 +69,8 @@ static void record(rondo_subgraph g, rondo_buffer grid, rondo_slot *out, struct 
     wrapped.flags = RONDO_CHUNK | RONDO_WRAP;
     wrapped.halo[0] = wrapped.halo[1] = 1;
     *out = rondo_subgraph_slot(
-        g, &(rondo_slot_desc){ .shape = { 1, { NX, NY } }, .flags = RONDO_TEMPORARY });
+        g, &(rondo_slot_desc){ .shape = { .elem_bytes = 1, .extent = { NX, NY } },
+                               .flags = RONDO_TEMPORARY });
     rondo_task_desc task = { .name = "look",
                              .fn = look,
                              .context = seen,
@@ -87,7 +88,8 @@ Test(engine_view, in_every_mode)
 {
     rondo_runtime rt = et_runtime(2);
     rondo_buffer grid;
-    rondo_buffer_desc d = { .shape = { 4, { NX, NY }, { 64 } } };
+    rondo_buffer_desc d = { .shape = {
+                                .elem_bytes = 4, .extent = { NX, NY }, .pitch_bytes = { 64 } } };
     ET_OK(rondo_buffer_create(rt, &d, &grid));
     for (int k = 0; k < ET_MODES; k++) {
         static struct seen seen;
