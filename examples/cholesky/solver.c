@@ -395,7 +395,9 @@ void solver_print(struct solver *s)
         complain();
         return;
     }
+    const char *choice = strstr(line.text, "auto: ");
     printf("%" PRIu64 " nodes, %" PRIu64 " edges; static: %" PRIu32 " lanes, %" PRIu64
            " waits kept of the edges, predicted %.0f us\nauto: %s",
-           c.nodes, c.edges, c.lanes, c.waits, (double)c.makespan_ns / 1e3, line.text);
+           c.nodes, c.edges, c.lanes, c.waits, (double)c.makespan_ns / 1e3,
+           choice ? choice + 6 : line.text);
 }

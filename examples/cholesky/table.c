@@ -48,6 +48,12 @@ static int reset_lapack_all(void *context)
     return reset_dense(b);
 }
 
+static int not_definite(const char *who)
+{
+    fprintf(stderr, "cholesky: %s: a tile is not positive definite\n", who);
+    return -1;
+}
+
 static int tiles_in_order(void *context)
 {
     struct bench *b = context;
@@ -56,7 +62,7 @@ static int tiles_in_order(void *context)
     for (int64_t k = 0; k < m->tiles; k++) {
         double *diagonal = matrix_tile(m, b->l, k, k);
         if (kernel_potrf(size, diagonal))
-            return -1;
+            return not_definite("tiles in order");
         for (int64_t i = k + 1; i < m->tiles; i++)
             kernel_trsm(size, diagonal, matrix_tile(m, b->l, i, k));
         for (int64_t i = k + 1; i < m->tiles; i++) {
@@ -105,7 +111,7 @@ static int openmp_tasks(void *context)
 #pragma omp single
     for (int64_t k = 0; k < b->matrix.tiles; k++)
         openmp_column(&b->matrix, b->l, k, &bad);
-    return bad;
+    return bad ? not_definite("OpenMP") : 0;
 }
 #endif
 
