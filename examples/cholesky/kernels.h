@@ -11,7 +11,9 @@ enum kernel { POTRF, TRSM, SYRK, GEMM, KERNELS };
 extern const char *const kernel_names[KERNELS];
 
 /* OpenBLAS starts threads of its own. A program that spreads tiles over threads itself wants one
- * per call; several threads may then call it at once. */
+ * per call; several threads may then call it at once, as many as it was built for: with more it
+ * ends the program. Debian's is built for 128. */
+enum { KERNELS_THREADS = 64 };
 void kernels_threads(uint32_t threads);
 
 /* a = L, with a = L L^T; what is above the diagonal stays. 0, or k when the leading minor of order

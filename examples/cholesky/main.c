@@ -7,6 +7,7 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <lapacke.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,12 +33,21 @@ static void help(void)
         "  --matrix FILE    a Matrix Market file, dense or sparse, instead of a generated matrix;\n"
         "                   as many tiles as it needs, the last ones filled up\n"
         "  --seed S         another generated matrix (default 1)\n"
-        "  --workers K      workers, and threads of OpenMP and of LAPACK (default: one per CPU)\n"
+        "  --workers K      workers, and threads of OpenMP and of LAPACK (default: one per CPU;\n"
+        "                   at most %d)\n"
         "  --repeat R       repetitions (default 5)\n"
         "  --help           this text\n"
         "\n"
         "exit status: 0 done, 1 the run failed or a result is wrong, 2 bad input or usage\n",
-        MATRIX_TILES, MATRIX_ROWS);
+        MATRIX_TILES, MATRIX_ROWS, KERNELS_THREADS);
+}
+
+/* One per CPU that this process may use. */
+static int64_t default_workers(void)
+{
+    cpu_set_t allowed;
+    int cpus = sched_getaffinity(0, sizeof allowed, &allowed) ? 1 : CPU_COUNT(&allowed);
+    return cpus < KERNELS_THREADS ? cpus : KERNELS_THREADS;
 }
 
 static int parse_option(int option, struct settings *set)
@@ -46,7 +56,8 @@ static int parse_option(int option, struct settings *set)
     case 't': return ways_number("cholesky", "--tiles", optarg, 1, MATRIX_TILES, &set->tiles);
     case 'b': return ways_number("cholesky", "--tile-size", optarg, 1, MATRIX_ROWS, &set->tile);
     case 's': return ways_number("cholesky", "--seed", optarg, 0, 1000000000, &set->seed);
-    case 'w': return ways_number("cholesky", "--workers", optarg, 1, 1024, &set->workers);
+    case 'w':
+        return ways_number("cholesky", "--workers", optarg, 1, KERNELS_THREADS, &set->workers);
     case 'r': return ways_number("cholesky", "--repeat", optarg, 1, 10000, &set->repeat);
     case 'm': set->file = optarg; return 0;
     default: return -1;
@@ -78,7 +89,7 @@ static int parse(int argc, char **argv, struct settings *set)
         { "repeat", required_argument, NULL, 'r' }, { "workers", required_argument, NULL, 'w' },
         { "help", no_argument, NULL, 'h' },         { NULL, 0, NULL, 0 },
     };
-    *set = (struct settings){ .tile = 64, .repeat = 5, .seed = 1 };
+    *set = (struct settings){ .tile = 64, .workers = default_workers(), .repeat = 5, .seed = 1 };
     int option;
     while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
         if (option == 'h') {

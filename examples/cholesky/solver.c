@@ -279,24 +279,25 @@ static int make_buffers(struct solver *s, double *l)
            rondo_buffer_create(s->runtime, &values, &s->logdet);
 }
 
-static int open_runtime(struct solver *s, uint32_t workers)
+/* A runtime takes a list of CPUs, each of which gets a worker. */
+static int open_runtime(struct solver *s)
 {
-    char *cpus = NULL;
-    if (workers && !(cpus = ways_cpu_list(workers))) {
+    char *cpus = ways_cpu_list(s->workers);
+    if (!cpus) {
         fprintf(stderr, "cholesky: the CPUs to use cannot be listed\n");
         return -1;
     }
     rondo_status status = rondo_runtime_open(&(rondo_runtime_options){ .cpus = cpus }, &s->runtime);
     free(cpus);
-    return status || rondo_runtime_processors(s->runtime, &s->workers) ? complain() : 0;
+    return status ? complain() : 0;
 }
 
 int solver_open(struct solver *s, const struct matrix *matrix, double *l, uint32_t workers,
                 const double ns[KERNELS])
 {
-    *s = (struct solver){ .matrix = matrix };
+    *s = (struct solver){ .matrix = matrix, .workers = workers };
     rondo_subgraph factor = { 0 }, sweep = { 0 };
-    if (open_runtime(s, workers))
+    if (open_runtime(s))
         return -1;
     if (make_buffers(s, l) ||
         rondo_subgraph_create(s->runtime, &(rondo_subgraph_desc){ .name = "cholesky" }, &factor) ||

@@ -23,7 +23,7 @@ struct solver {
     uint32_t workers;
 };
 
-/* Opens a runtime with `workers` workers (0: one per CPU), records and instantiates. `l` is memory
+/* Opens a runtime with `workers` workers, records and instantiates. `l` is memory
  * for a matrix in tiles, `ns` what the kernels take. Every function returns 0, or -1 after saying
  * why on stderr. Ended by solver_close, also after a failure. */
 int solver_open(struct solver *solver, const struct matrix *matrix, double *l, uint32_t workers,
