@@ -263,19 +263,25 @@ static rondo_status take_sides(struct rd_subgraph *g, enum rd_node_kind kind,
 }
 
 /* `type` and `op`: of an allreduce, and of nothing else. */
-static rondo_status check_reduction(const struct rd_subgraph *g, enum rd_node_kind kind,
-                                    const rondo_move_desc *d, const struct rd_node *n)
+static rondo_status take_reduction(struct rd_subgraph *g, enum rd_node_kind kind,
+                                   const rondo_move_desc *d, const struct rd_node *n)
 {
     const char *text = rd_subgraph_text(g, n->name);
+    struct rd_access *first = &g->accesses.item[n->access];
     char who[RD_MESSAGE_BYTES];
+    rondo_status status;
     if (kind != RD_NODE_ALLREDUCE && (d->type || d->op))
         return rd_error(RONDO_ERR_INVALID, "node '%s': type %u and op %u of a %s", text, d->type,
                         d->op, kind_names[kind]);
     if (kind != RD_NODE_ALLREDUCE)
         return RONDO_OK;
     snprintf(who, sizeof who, "node '%.100s'", text);
-    return rd_check_reduction(who, &g->slots.item[g->accesses.item[n->access].slot], d->type,
-                              d->op);
+    status = rd_check_reduction(who, &g->slots.item[first->slot], d->type, d->op);
+    if (status)
+        return status;
+    first->type = d->type;
+    first->op = d->op;
+    return RONDO_OK;
 }
 
 /* The task's argument: the move, and behind it the value. */
@@ -304,7 +310,7 @@ static rondo_status fill_move(struct rd_subgraph *g, enum rd_node_kind kind,
     memset(&extra, 0, sizeof extra);
     status = take_sides(g, kind, d, n, &m);
     if (!status)
-        status = check_reduction(g, kind, d, n);
+        status = take_reduction(g, kind, d, n);
     if (!status)
         status = take_value(g, kind, d, n->name, &m);
     if (!status)

@@ -70,6 +70,10 @@ rondo_status rd_extra_add(struct rd_subgraph *g, const struct rd_extra *e, uint3
 rondo_status rd_check_reduction(const char *who, const struct rd_slot *slot, uint32_t type,
                                 uint32_t op);
 
+/* slot.c: as rd_slot_add, of a slot with buffers: one, or desc->ring_count of them, are at `ready`,
+ * and no handle of desc names one. */
+rondo_status rd_slot_add_ready(struct rd_subgraph *g, const rondo_slot_desc *desc,
+                               struct rd_buffer *const *ready, rondo_slot *slot);
 /* slot.c: gives a token its address range. */
 rondo_status rd_token_place(struct rd_subgraph *g, const char *who, struct rd_slot *slot);
 
@@ -79,6 +83,13 @@ rondo_status rd_group_add(struct rd_subgraph *g, uint32_t first, uint32_t count,
 /* move.c: whether a copy's sides may not be those they are, for accesses of one shape each. */
 rondo_status rd_check_copy(const struct rd_subgraph *g, uint32_t name, const struct rd_access *from,
                            const struct rd_access *to);
+
+/* exact.c: what recordings hold that no builder takes, for the node recorded last. The exact boxes
+ * of an access whose one box is its hull; a chunk; one more condition. */
+rondo_status rd_exact_boxes(struct rd_subgraph *g, uint32_t access, const rondo_region *boxes,
+                            uint32_t count);
+rondo_status rd_exact_chunk(struct rd_subgraph *g, const rondo_region *chunk);
+rondo_status rd_exact_when(struct rd_subgraph *g, const rondo_when *when);
 
 /* record.c: what the builders of nodes have in common. */
 rondo_status rd_take_processor(const struct rd_subgraph *g, uint32_t name, rondo_processor on,

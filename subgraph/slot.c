@@ -28,15 +28,19 @@ static uint8_t kind_of(const rondo_slot_desc *desc)
     return desc->ring_count ? RD_SLOT_RING : desc->buffer.id ? RD_SLOT_FIXED : RD_SLOT_BOUND;
 }
 
-/* References the buffers of a slot whose array has room for them. */
+/* References the buffers of a slot whose array has room for them: those at `ready`, or those of the
+ * handles. */
 static rondo_status take_buffers(struct rd_subgraph *g, const char *who, struct rd_slot *s,
-                                 const rondo_buffer *handles, uint32_t count)
+                                 const rondo_buffer *handles, struct rd_buffer *const *ready,
+                                 uint32_t count)
 {
     uint32_t i;
     rondo_status status = RONDO_OK;
     char detail[RD_MESSAGE_BYTES];
     for (i = 0; i < count; i++) {
-        struct rd_buffer *b = rd_buffer_get(handles[i], &status);
+        struct rd_buffer *b = ready ? ready[i] : rd_buffer_get(handles[i], &status);
+        if (ready)
+            rd_buffer_ref(b);
         if (!b) {
             snprintf(detail, sizeof detail, "%s", rd_error_text());
             if (s->kind == RD_SLOT_RING)
@@ -113,7 +117,7 @@ static rondo_status check_desc(const char *who, const rondo_slot_desc *desc)
 
 /* The slot in all but its place in the pool, its buffers referenced one by one. */
 static rondo_status fill_slot(struct rd_subgraph *g, const char *who, const rondo_slot_desc *desc,
-                              struct rd_slot *s)
+                              struct rd_buffer *const *ready, struct rd_slot *s)
 {
     rondo_status status = check_desc(who, desc);
     uint32_t alias;
@@ -135,7 +139,7 @@ static rondo_status fill_slot(struct rd_subgraph *g, const char *who, const rond
                             g->slots.item[alias].kind == RD_SLOT_TOKEN ? "a token" : "temporary");
         s->alias = g->slots.item[alias].alias;
     }
-    status = take_buffers(g, who, s, desc->ring_count ? desc->ring : &desc->buffer,
+    status = take_buffers(g, who, s, desc->ring_count ? desc->ring : &desc->buffer, ready,
                           desc->ring_count ? desc->ring_count : s->kind == RD_SLOT_FIXED);
     return status ? status : take_shape(who, desc, s);
 }
@@ -160,7 +164,8 @@ rondo_status rd_token_place(struct rd_subgraph *g, const char *who, struct rd_sl
     return RONDO_OK;
 }
 
-rondo_status rd_slot_add(struct rd_subgraph *g, const rondo_slot_desc *desc, rondo_slot *slot)
+static rondo_status add(struct rd_subgraph *g, const rondo_slot_desc *desc,
+                        struct rd_buffer *const *ready, rondo_slot *slot)
 {
     const char *name = desc->name ? desc->name : "slot";
     uint32_t room = desc->ring_count ? desc->ring_count : desc->buffer.id != 0;
@@ -177,7 +182,7 @@ rondo_status rd_slot_add(struct rd_subgraph *g, const rondo_slot_desc *desc, ron
     s.buffers = room ? rd_zalloc_array(&g->rt->alloc, room, sizeof *s.buffers) : NULL;
     if (room && !s.buffers)
         return rd_no_memory(g);
-    status = fill_slot(g, who, desc, &s);
+    status = fill_slot(g, who, desc, ready, &s);
     if (!status)
         status = rd_name_add(g, name, &s.name);
     if (!status && s.kind == RD_SLOT_TOKEN)
@@ -190,6 +195,23 @@ rondo_status rd_slot_add(struct rd_subgraph *g, const rondo_slot_desc *desc, ron
     g->slots.item[g->slots.count] = s;
     slot->id = rd_part_id(g->serial, RD_PART_SLOT, g->slots.count++);
     return RONDO_OK;
+}
+
+rondo_status rd_slot_add(struct rd_subgraph *g, const rondo_slot_desc *desc, rondo_slot *slot)
+{
+    return add(g, desc, NULL, slot);
+}
+
+rondo_status rd_slot_add_ready(struct rd_subgraph *g, const rondo_slot_desc *desc,
+                               struct rd_buffer *const *ready, rondo_slot *slot)
+{
+    static const rondo_buffer some = { 1 }; /* says that there are buffers, and is not looked up */
+    rondo_slot_desc d = *desc;
+    if (d.ring_count)
+        d.ring = &some;
+    else
+        d.buffer = some;
+    return add(g, &d, ready, slot);
 }
 
 /* Aligned to 64, or to the size rounded up to a power of two, whichever is less. */

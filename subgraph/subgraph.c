@@ -64,8 +64,13 @@ static void subgraph_free(struct rd_subgraph *g)
     rd_runtime_unref(rt);
 }
 
-rondo_status rd_subgraph_create(struct rd_runtime *rt, const rondo_subgraph_desc *desc,
-                                struct rd_subgraph **subgraph)
+static rondo_status no_memory(const char *name)
+{
+    return rd_error(RONDO_ERR_MEMORY, "subgraph '%s': no memory", name);
+}
+
+rondo_status rd_subgraph_new(struct rd_runtime *rt, const rondo_subgraph_desc *desc,
+                             struct rd_subgraph **subgraph)
 {
     const char *name = desc->name ? desc->name : "subgraph";
     struct rd_subgraph *g;
@@ -74,7 +79,7 @@ rondo_status rd_subgraph_create(struct rd_runtime *rt, const rondo_subgraph_desc
                         desc->flags);
     g = rd_zalloc(&rt->alloc, sizeof *g, _Alignof(struct rd_subgraph));
     if (!g)
-        return rd_error(RONDO_ERR_MEMORY, "subgraph '%s': no memory", name);
+        return no_memory(name);
     rd_runtime_ref(rt); /* subgraph_free drops one: the caller keeps its own until success */
     rd_add_relaxed(&rt->subgraphs, 1);
     g->rt = rt;
@@ -86,15 +91,35 @@ rondo_status rd_subgraph_create(struct rd_runtime *rt, const rondo_subgraph_desc
         goto free_subgraph;
     g->names.item[g->names.count++] = 0;
     memset(&g->chunks.item[g->chunks.count++], 0, sizeof *g->chunks.item);
-    g->id = rd_id_new(RD_ID_SUBGRAPH, g);
-    if (!g->id)
-        goto free_subgraph;
     rd_runtime_unref(rt);
     *subgraph = g;
     return RONDO_OK;
 free_subgraph:
     subgraph_free(g);
-    return rd_error(RONDO_ERR_MEMORY, "subgraph '%s': no memory", name);
+    return no_memory(name);
+}
+
+rondo_status rd_subgraph_publish(struct rd_subgraph *g)
+{
+    g->id = rd_id_new(RD_ID_SUBGRAPH, g);
+    return g->id ? RONDO_OK : no_memory(g->name);
+}
+
+rondo_status rd_subgraph_create(struct rd_runtime *rt, const rondo_subgraph_desc *desc,
+                                struct rd_subgraph **subgraph)
+{
+    struct rd_subgraph *g;
+    rondo_status status = rd_subgraph_new(rt, desc, &g);
+    if (status)
+        return status;
+    status = rd_subgraph_publish(g);
+    if (status) {
+        rd_runtime_ref(rt); /* the caller keeps its own */
+        subgraph_free(g);
+        return status;
+    }
+    *subgraph = g;
+    return RONDO_OK;
 }
 
 struct rd_subgraph *rd_subgraph_get(rondo_subgraph handle, rondo_status *status)

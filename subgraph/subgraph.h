@@ -9,7 +9,7 @@
 #include "src/machine/buffer.h"
 #include "subgraph/graph.h"
 
-#include <rondo/subgraph.h>
+#include <rondo/read.h>
 
 enum rd_node_kind {
     RD_NODE_TASK,
@@ -69,7 +69,7 @@ struct rd_access {
     uint32_t slot;
     uint32_t box, box_count;
     uint8_t mode;     /* RONDO_READ, _WRITE, _READ_WRITE, _COMMUTE, _REDUCE */
-    uint8_t type, op; /* of RONDO_REDUCE */
+    uint8_t type, op; /* of RONDO_REDUCE, and of the first access of an allreduce */
 };
 
 /* A condition under which a node runs: everything set holds. */
@@ -193,8 +193,13 @@ static inline uint64_t rd_part_id(uint32_t serial, enum rd_part part, size_t ind
     return (uint64_t)serial << 32 | (uint64_t)part << 30 | (uint64_t)(index + 1);
 }
 
-/* An empty recording with its handle and one reference, the handle's. Takes over the caller's
+/* An empty recording with one reference, the caller's, and no handle. Takes over the caller's
  * reference of the runtime, on success only. */
+rondo_status rd_subgraph_new(struct rd_runtime *rt, const rondo_subgraph_desc *desc,
+                             struct rd_subgraph **subgraph);
+/* Its handle, to which the reference goes over. MEMORY, and then it stays the caller's. */
+rondo_status rd_subgraph_publish(struct rd_subgraph *g);
+/* Both. */
 rondo_status rd_subgraph_create(struct rd_runtime *rt, const rondo_subgraph_desc *desc,
                                 struct rd_subgraph **subgraph);
 /* A counted reference; NULL with the message set and *status told. */
@@ -272,6 +277,37 @@ rondo_status rd_subgraph_analyse(const struct rd_subgraph *g, int carried, struc
 /* dot.c: the graph as `analyse` finds it, refused or not, in Graphviz's DOT. */
 rondo_status rd_subgraph_dot(const struct rd_subgraph *g,
                              void (*write)(void *context, const char *text), void *context);
+
+/* json_write.c: the recording as JSON. */
+rondo_status rd_subgraph_write_json(const struct rd_subgraph *g,
+                                    void (*write)(void *context, const char *text), void *context);
+
+/* json_read.c: a recording of what rd_subgraph_write_json wrote, or anybody: as rd_subgraph_create.
+ */
+rondo_status rd_subgraph_read_json(struct rd_runtime *rt, const char *text, size_t bytes,
+                                   const rondo_read_options *options,
+                                   struct rd_subgraph **subgraph);
+
+/* visit.c: the same graph, told node by node and edge by edge. */
+rondo_status rd_subgraph_visit(const struct rd_subgraph *g,
+                               void (*node)(void *context, uint32_t number,
+                                            const rondo_recorded_node *node),
+                               void (*edge)(void *context, const rondo_recorded_edge *edge),
+                               void *context);
+void rd_subgraph_visit_places(const struct rd_subgraph *g,
+                              void (*slot)(void *context, uint32_t number,
+                                           const rondo_recorded_slot *slot),
+                              void (*param)(void *context, uint32_t number,
+                                            const rondo_recorded_param *param),
+                              void *context);
+/* How many of a node's accesses are its own: those of its conditions' flags come behind them. */
+uint32_t rd_node_own_accesses(const struct rd_subgraph *g, uint32_t node);
+/* Whether a task has no accesses and does not touch everything, where that is to be said. */
+int rd_node_no_access(const struct rd_subgraph *g, uint32_t node);
+static inline rondo_processor rd_node_on(const struct rd_node *n)
+{
+    return n->bound == RD_PROCESSOR_ANY ? (rondo_processor)RONDO_ANY_CPU : RONDO_CPU(n->bound);
+}
 
 /* move.c: the tasks behind copy and fill nodes; `arg` is a struct rd_move. */
 struct rd_move {

@@ -135,6 +135,21 @@ no_buffer:
     return rd_error(RONDO_ERR_MEMORY, "%s: no memory for %zu bytes", who, bytes);
 }
 
+rondo_status rd_buffer_create_part(struct rd_buffer *whole, const rondo_buffer_desc *desc,
+                                   struct rd_buffer **buffer)
+{
+    rondo_status status;
+    rd_runtime_ref(whole->rt);
+    status = rd_buffer_create(whole->rt, desc, buffer);
+    if (status) {
+        rd_runtime_unref(whole->rt);
+        return status;
+    }
+    rd_buffer_ref(whole);
+    (*buffer)->part_of = whole;
+    return RONDO_OK;
+}
+
 struct rd_buffer *rd_buffer_get(rondo_buffer handle, rondo_status *status)
 {
     struct rd_buffer *b;
@@ -159,6 +174,8 @@ void rd_buffer_unref(struct rd_buffer *b)
         return;
     if (b->owned)
         rd_free(&rt->alloc, b->base, b->owned_bytes);
+    if (b->part_of) /* which is itself part of none */
+        rd_buffer_unref(b->part_of);
     rd_free(&rt->alloc, b->name, strlen(b->name) + 1);
     rd_free(&rt->alloc, b, sizeof *b);
     rd_sub_relaxed(&rt->buffers, 1); /* a statistic */

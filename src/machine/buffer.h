@@ -16,6 +16,7 @@ struct rd_buffer {
     rondo_shape shape; /* complete: absent extents 1, pitches filled in */
     char *base;        /* element (0,0,0) */
     size_t bytes;      /* from base to the end of the last element */
+    struct rd_buffer *part_of; /* referenced; whose bytes these are. NULL: its own or the caller's */
     int owned;         /* allocated by the runtime, owned_bytes of them */
     size_t owned_bytes;
 };
@@ -29,6 +30,9 @@ rondo_status rd_shape_complete(const char *who, const rondo_shape *shape, rondo_
  * reference of the runtime, on success only. */
 rondo_status rd_buffer_create(struct rd_runtime *rt, const rondo_buffer_desc *desc,
                               struct rd_buffer **buffer);
+/* The same, over bytes of another buffer, which lives as long: desc->host lies in it. */
+rondo_status rd_buffer_create_part(struct rd_buffer *whole, const rondo_buffer_desc *desc,
+                                   struct rd_buffer **buffer);
 /* A counted reference to the buffer of a handle; NULL with the message set and *status told.
  * Allocates nothing, so a replay may call it. */
 struct rd_buffer *rd_buffer_get(rondo_buffer handle, rondo_status *status);
