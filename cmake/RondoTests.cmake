@@ -70,7 +70,7 @@ foreach(source IN LISTS test_sources)
 endforeach()
 
 # ---- the sources themselves
-foreach(check include_floors include_floors_test doc_screens_test)
+foreach(check include_floors include_floors_test doc_screens_test public_calls)
   add_test(NAME ${check} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/${check})
   set_tests_properties(${check} PROPERTIES LABELS sources TIMEOUT 60)
 endforeach()
@@ -143,9 +143,17 @@ foreach(example loop cholesky heat wrap rebuild rates)
     set(arguments)
     if(example STREQUAL "heat")
       set(arguments --size 96x64 --steps 40 --tiles 3x5 --repeat 2 --output heat-test.png)
+    elseif(example STREQUAL "cholesky")
+      set(arguments --tiles 6 --tile-size 24 --repeat 2)
     endif()
     add_test(NAME example_${example} COMMAND example_${example} ${arguments})
     set_tests_properties(example_${example} PROPERTIES LABELS examples TIMEOUT ${test_timeout}
       ENVIRONMENT "${test_environment}")
   endif()
 endforeach()
+if(TARGET example_cholesky)
+  add_test(NAME cholesky_inputs COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/cholesky_inputs
+    $<TARGET_FILE:example_cholesky>)
+  set_tests_properties(cholesky_inputs PROPERTIES LABELS examples TIMEOUT ${test_timeout}
+    ENVIRONMENT "${test_environment}")
+endif()

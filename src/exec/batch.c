@@ -70,9 +70,11 @@ static void copy_values(struct rd_exec *x, const rondo_replay_args *args,
                         const struct rd_request *call)
 {
     struct rd_batch *b = &x->series->batch;
-    char *at = b->bytes ? b->bytes + x->params_bytes : NULL; /* NULL: there is nothing to copy */
-    if (x->params)
-        memcpy(b->bytes, call->sticky, x->params_bytes);
+    char *at = b->bytes; /* NULL without parameters */
+    if (x->params) {
+        memcpy(at, call->sticky, x->params_bytes);
+        at += x->params_bytes;
+    }
     for (uint32_t i = 0; i < call->value_count; i++) {
         size_t bytes = value_bytes(x, &call->value[i], args->count);
         b->value[i] = call->value[i];

@@ -102,6 +102,10 @@ rondo_status rd_exec_set_mode(struct rd_exec *x, uint32_t mode)
         rd_tuner_force(x, 1);
     pthread_mutex_lock(&x->lock);
     was = x->mode_set;
+    if (mode == was && !rd_load_relaxed(&x->replaced)) { /* a trial under way goes on */
+        pthread_mutex_unlock(&x->lock);
+        return RONDO_OK;
+    }
     x->mode_set = mode;
     status = choose(x);
     if (status)

@@ -359,6 +359,28 @@ Test(engine_auto, modes_are_set_while_it_tries)
     et_alarm(0, "done");
 }
 
+/* Programs set the mode before every replay; the trial goes on all the same. */
+Test(engine_auto, the_mode_that_stands_is_no_change)
+{
+    rondo_runtime rt = et_runtime(2);
+    rondo_subgraph g = record(rt, 4, 2, 100000);
+    rondo_exec exec;
+    int64_t end = et_now_ns() + 60000000000;
+    uint64_t n = 0;
+    et_alarm(120, "%s", __func__);
+    ET_OK(rondo_instantiate(g, NULL, &exec));
+    for (; !ask(exec).settled && et_now_ns() < end; n++) {
+        ET_OK(rondo_exec_set_mode(exec, RONDO_AUTO));
+        ET_OK(rondo_replay_and_wait(exec, NULL, -1, NULL));
+    }
+    cr_assert(ask(exec).settled, "%s", ask(exec).page);
+    check_runs(8, n);
+    ET_OK(rondo_exec_destroy(exec));
+    ET_OK(rondo_subgraph_destroy(g));
+    ET_CLOSE(rt);
+    et_alarm(0, "done");
+}
+
 Test(engine_auto, an_exec_ends_or_changes_while_its_cores_are_made)
 {
     rondo_runtime rt = et_runtime(2);
