@@ -16,7 +16,7 @@ enum { DONE = 0, RUN_FAILED = 1, BAD_INPUT = 2, GO_ON = -1 };
 
 struct settings {
     int64_t side; /* 0: not given */
-    int64_t blocks, iterations, workers, repeat;
+    int64_t blocks, iterations, call, workers, repeat;
     double tolerance;
     const char *matrix; /* NULL: the grid */
 };
@@ -77,6 +77,7 @@ static int parse_option(int option, struct settings *set)
     case 'b': return ways_number("cg", "--blocks", optarg, 1, 65536, &set->blocks);
     case 't': return tolerance(optarg, &set->tolerance);
     case 'i': return ways_number("cg", "--iterations", optarg, 1, 10000000, &set->iterations);
+    case 'c': return ways_number("cg", "--call", optarg, 1, 10000000, &set->call);
     case 'w': return ways_number("cg", "--workers", optarg, 1, 1024, &set->workers);
     case 'r': return ways_number("cg", "--repeat", optarg, 1, 10000, &set->repeat);
     default: return -1;
@@ -91,12 +92,15 @@ static int parse(int argc, char **argv, struct settings *set)
         { "blocks", required_argument, NULL, 'b' },
         { "tolerance", required_argument, NULL, 't' },
         { "iterations", required_argument, NULL, 'i' },
+        { "call", required_argument, NULL, 'c' },
         { "workers", required_argument, NULL, 'w' },
         { "repeat", required_argument, NULL, 'r' },
         { "help", no_argument, NULL, 'h' },
         { NULL, 0, NULL, 0 },
     };
-    *set = (struct settings){ .blocks = 8, .iterations = 5000, .repeat = 10, .tolerance = 1e-8 };
+    *set = (struct settings){
+        .blocks = 8, .iterations = 5000, .call = 500, .repeat = 10, .tolerance = 1e-8
+    };
     int option;
     while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
         if (option == 'h') {
@@ -300,7 +304,8 @@ static int solve(struct bench *bench)
         status = solve_plainly(bench, &ns_per_number);
     if (status != GO_ON)
         return status;
-    if (solver_open(&bench->solver, &bench->cg, (uint32_t)bench->settings.workers, ns_per_number))
+    if (solver_open(&bench->solver, &bench->cg, bench->settings.call,
+                    (uint32_t)bench->settings.workers, ns_per_number))
         return RUN_FAILED;
     return run_ways(bench);
 }
