@@ -124,14 +124,26 @@ if(RONDO_SANITIZE)
 endif()
 
 # ---- the examples check their own results
-foreach(example loop cholesky heat wrap rebuild rates)
+foreach(example loop cholesky heat wrap rebuild rates cg trisolve)
   if(TARGET example_${example})
     set(arguments)
     if(example STREQUAL "heat")
       set(arguments --size 96x64 --steps 40 --tiles 3x5 --repeat 2 --output heat-test.png)
+    elseif(example STREQUAL "cg")
+      set(arguments --size 24 --blocks 5 --repeat 2)
+    elseif(example STREQUAL "trisolve")
+      set(arguments --size 24 --grain 60 --solves 20 --repeat 2)
     endif()
     add_test(NAME example_${example} COMMAND example_${example} ${arguments})
     set_tests_properties(example_${example} PROPERTIES LABELS examples TIMEOUT ${test_timeout}
       ENVIRONMENT "${test_environment}")
+  endif()
+endforeach()
+foreach(example cg trisolve)
+  if(TARGET example_${example})
+    add_test(NAME example_${example}_inputs COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/sparse_inputs
+      $<TARGET_FILE:example_${example}> ${CMAKE_CURRENT_SOURCE_DIR}/examples/cg/laplace20.mtx)
+    set_tests_properties(example_${example}_inputs PROPERTIES LABELS examples
+      TIMEOUT ${test_timeout} ENVIRONMENT "${test_environment}")
   endif()
 endforeach()

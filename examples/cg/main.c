@@ -15,8 +15,9 @@
 enum { DONE = 0, RUN_FAILED = 1, BAD_INPUT = 2, GO_ON = -1 };
 
 struct settings {
-    int64_t side; /* 0: not given */
-    int64_t blocks, iterations, call, workers, repeat;
+    int64_t side;   /* 0: not given */
+    int64_t blocks; /* 0: not given */
+    int64_t iterations, call, workers, repeat;
     double tolerance;
     const char *matrix; /* NULL: the grid */
 };
@@ -98,9 +99,7 @@ static int parse(int argc, char **argv, struct settings *set)
         { "help", no_argument, NULL, 'h' },
         { NULL, 0, NULL, 0 },
     };
-    *set = (struct settings){
-        .blocks = 8, .iterations = 5000, .call = 500, .repeat = 10, .tolerance = 1e-8
-    };
+    *set = (struct settings){ .iterations = 5000, .call = 500, .repeat = 10, .tolerance = 1e-8 };
     int option;
     while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
         if (option == 'h') {
@@ -135,6 +134,8 @@ static int load(struct bench *bench)
         fprintf(stderr, "cg: out of memory\n");
         return RUN_FAILED;
     }
+    if (!set->blocks)
+        set->blocks = a->rows < 8 ? a->rows : 8;
     if (set->blocks > a->rows) {
         fprintf(stderr, "cg: --blocks: %" PRId64 " blocks, but the matrix has %" PRId32 " rows\n",
                 set->blocks, a->rows);

@@ -21,7 +21,7 @@
  * workers: a run can be compared with another one by memcmp, and a difference is a mistake. */
 #include "solver.h"
 
-#include "common/cpus.h"
+#include "common/ways.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -405,7 +405,7 @@ int solver_open(struct solver *solver, struct cg *cg, int64_t call, uint32_t wor
 {
     *solver = (struct solver){ .cg = cg, .call = call, .ns_per_number = ns_per_number };
     char *cpus = NULL;
-    if (workers && !(cpus = cpus_list(workers))) {
+    if (workers && !(cpus = ways_cpu_list(workers))) {
         fprintf(stderr, "cg: the CPUs to use cannot be listed\n");
         return -1;
     }

@@ -2,6 +2,7 @@
 #include "ways.h"
 
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,23 @@ int ways_number(const char *program, const char *option, const char *text, int64
     fprintf(stderr, "%s: %s: '%s' is not a number from %" PRId64 " to %" PRId64 "\n", program,
             option, text, least, most);
     return -1;
+}
+
+char *ways_cpu_list(uint32_t count)
+{
+    cpu_set_t allowed;
+    size_t room = (size_t)count * 8 + 1, used = 0;
+    char *list = calloc(room, 1);
+    if (!list || sched_getaffinity(0, sizeof allowed, &allowed)) {
+        free(list);
+        return NULL;
+    }
+    for (size_t cpu = 0; count; cpu = (cpu + 1) % CPU_SETSIZE)
+        if (CPU_ISSET(cpu, &allowed)) {
+            used += (size_t)snprintf(list + used, room - used, used ? ",%zu" : "%zu", cpu);
+            count--;
+        }
+    return list;
 }
 
 /* ---- measuring */
@@ -78,20 +96,32 @@ int ways_run(const char *program, struct way *ways, int count, int turns)
     return failed;
 }
 
-void ways_print(const struct way *ways, int count, int turns, int64_t units, const char *unit,
-                int against)
+void ways_print_rate(const struct way *ways, int count, int turns, int64_t units, const char *unit,
+                     int against, double work, const char *rate)
 {
     int width = 0;
     for (int i = 0; i < count; i++)
         if ((int)strlen(ways[i].name) > width)
             width = (int)strlen(ways[i].name);
-    printf("%-*s  %12s  %12s  %8s\n", width, "", "min us", "median us", "speed-up");
+    printf("%-*s  %12s  %12s  %8s", width, "", "min us", "median us", "speed-up");
+    if (rate)
+        printf("  %9s", rate);
+    putchar('\n');
     for (int i = 0; i < count; i++) {
         double least = (double)ways[i].ns[0], median = (double)ways[i].ns[turns / 2];
-        printf("%-*s  %12.2f  %12.2f  %8.2f\n", width, ways[i].name, least / 1e3 / (double)units,
+        printf("%-*s  %12.2f  %12.2f  %8.2f", width, ways[i].name, least / 1e3 / (double)units,
                median / 1e3 / (double)units, (double)ways[against].ns[0] / least);
+        if (rate)
+            printf("  %9.2f", work * (double)units * 1e9 / least);
+        putchar('\n');
     }
     printf("per %s, of %d turns; speed-up against: %s\n", unit, turns, ways[against].name);
+}
+
+void ways_print(const struct way *ways, int count, int turns, int64_t units, const char *unit,
+                int against)
+{
+    ways_print_rate(ways, count, turns, units, unit, against, 0, NULL);
 }
 
 void ways_free(struct way *ways, int count)

@@ -26,9 +26,17 @@ int ways_run(const char *program, struct way *ways, int count, int turns);
  * speed-up against ways[against]. */
 void ways_print(const struct way *ways, int count, int turns, int64_t units, const char *unit,
                 int against);
+/* The same, and what the minimum makes of `work`, done per unit, a second: in a column `rate`
+ * ("GFlop/s", and the work in 1e9 operations). */
+void ways_print_rate(const struct way *ways, int count, int turns, int64_t units, const char *unit,
+                     int against, double work, const char *rate);
 void ways_free(struct way *ways, int count);
 
 int64_t ways_now_ns(void);
+
+/* `count` of the CPUs that this process may use, as "0,1,2", from the start again where there are
+ * fewer. The caller frees it. NULL: no memory, or no list to be had. */
+char *ways_cpu_list(uint32_t count);
 
 /* The whole of `text` as a number from `least` to `most`: 0, or -1 after saying what is wrong. */
 int ways_number(const char *program, const char *option, const char *text, int64_t least,

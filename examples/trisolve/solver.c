@@ -15,7 +15,6 @@
  * temporary, in make_work; right-hand side and solution through a parameter, in forward. */
 #include "solver.h"
 
-#include "common/cpus.h"
 #include "common/ways.h"
 
 #include <inttypes.h>
@@ -213,8 +212,8 @@ static const rondo_instantiate_options options[EXECS] = {
                     .schedule = RONDO_STATIC,
                     .order = RONDO_PIPELINED,
                     .window = WINDOW },
-    /* Whoever is free takes the next task. That evens out what was placed badly, and costs more per
-     * task, which shows where tasks are this small. */
+    /* Whoever is free takes the next task. That costs more per task, which shows where tasks are
+     * this small, and evens out what was placed badly, and a CPU that others use, too. */
     [DATAFLOW] = { .mode = RONDO_COMPILED,
                    .schedule = RONDO_DATAFLOW,
                    .order = RONDO_PIPELINED,
@@ -297,7 +296,7 @@ static int list_sides(struct solver *solver)
 static int open_runtime(struct solver *solver, uint32_t workers)
 {
     char *cpus = NULL;
-    if (workers && !(cpus = cpus_list(workers))) {
+    if (workers && !(cpus = ways_cpu_list(workers))) {
         fprintf(stderr, "trisolve: the CPUs to use cannot be listed\n");
         return -1;
     }
