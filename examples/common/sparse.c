@@ -104,28 +104,49 @@ static const char *cholmod_says;
 static void remember(int status, const char *file, int line, const char *message)
 {
     (void)status, (void)file, (void)line;
-    cholmod_says = message;
+    if (!cholmod_says) /* the first is the cause */
+        cholmod_says = message;
+}
+
+/* Whether it is a square matrix of real numbers; says what it is else. */
+static int is_real_square(const struct reader *r, const cholmod_sparse *a)
+{
+    if (a->nrow != a->ncol || !a->nrow) {
+        fprintf(stderr, "%s: %s: %zu rows and %zu columns: not a square matrix\n", r->program,
+                r->path, a->nrow, a->ncol);
+        return 0;
+    }
+    if (a->xtype == CHOLMOD_REAL)
+        return 1;
+    complain(r, "its entries are not real numbers");
+    return 0;
+}
+
+/* What the file holds; NULL after saying why. Not by cholmod_read_sparse, which loses the memory of
+ * a dense matrix. */
+static cholmod_sparse *read_stored(struct reader *r, FILE *file)
+{
+    enum { SYMMETRIC_AS_SUCH = 2 };
+    int kind = CHOLMOD_SPARSE;
+    cholmod_says = NULL;
+    void *matrix = cholmod_read_matrix(file, SYMMETRIC_AS_SUCH, &kind, &r->common);
+    if (matrix && kind == CHOLMOD_DENSE) {
+        cholmod_dense *dense = matrix;
+        cholmod_free_dense(&dense, &r->common);
+        cholmod_says = "it is a dense one";
+        matrix = NULL;
+    }
+    if (!matrix)
+        fprintf(stderr, "%s: %s: no sparse matrix in the Matrix Market format: %s\n", r->program,
+                r->path, cholmod_says ? cholmod_says : "nothing in it");
+    return matrix;
 }
 
 /* Both triangles, columns sorted; NULL after saying why. */
 static cholmod_sparse *read_whole(struct reader *r, FILE *file)
 {
-    char why[160];
-    cholmod_says = NULL;
-    cholmod_sparse *stored = cholmod_read_sparse(file, &r->common), *whole = NULL;
-    if (!stored) {
-        snprintf(why, sizeof why, "no sparse matrix in the Matrix Market format: %s",
-                 cholmod_says ? cholmod_says : "nothing in it");
-        complain(r, why);
-        return NULL;
-    }
-    if (stored->nrow != stored->ncol || !stored->nrow) {
-        snprintf(why, sizeof why, "%zu rows and %zu columns: not a square matrix", stored->nrow,
-                 stored->ncol);
-        complain(r, why);
-    } else if (stored->xtype != CHOLMOD_REAL) {
-        complain(r, "its entries are not real numbers");
-    } else {
+    cholmod_sparse *stored = read_stored(r, file), *whole = NULL;
+    if (stored && is_real_square(r, stored)) {
         whole = cholmod_copy(stored, 0, 1, &r->common);
         if (!whole || !cholmod_sort(whole, &r->common)) {
             cholmod_free_sparse(&whole, &r->common);

@@ -101,14 +101,14 @@ static void submit_solve(struct problem *p, const double *right, double *solutio
     }
 }
 
+/* By the first thread, not a `single` one: GCC's runtime loses memory of other threads' tasks. */
 void plain_tasks(struct problem *p, int64_t solves, int threads)
 {
 #pragma omp parallel num_threads(threads)
-#pragma omp single
-    for (int64_t i = 0; i < solves; i++) {
+#pragma omp master
+    for (int64_t i = 0; i < solves; i++)
+#pragma omp taskgroup
         submit_solve(p, p->right[i % SIDES], p->solution[i % SIDES]);
-#pragma omp taskwait
-    }
 }
 
 void plain_levels(struct problem *p, int64_t solves, int threads)
