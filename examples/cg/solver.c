@@ -110,10 +110,11 @@ static rondo_slot wrap(struct iteration *it, const char *name, void *memory, siz
 {
     rondo_buffer buffer = { 0 };
     /* Fails only where its slot fails then, with a message that names it. */
-    rondo_buffer_create(
-        it->solver->runtime,
-        &(rondo_buffer_desc){ .name = name, .shape = { elem_bytes, { elements } }, .host = memory },
-        &buffer);
+    rondo_buffer_create(it->solver->runtime,
+                        &(rondo_buffer_desc){ .name = name,
+                                              .shape = { elem_bytes, { elements }, { 0 } },
+                                              .host = memory },
+                        &buffer);
     rondo_slot slot =
         rondo_subgraph_slot(it->graph, &(rondo_slot_desc){ .name = name, .buffer = buffer });
     rondo_buffer_destroy(buffer); /* the handle: the slot and its execs keep the buffer */
@@ -123,9 +124,10 @@ static rondo_slot wrap(struct iteration *it, const char *name, void *memory, siz
 /* RONDO_ZEROED: a reduction adds to what the slot holds, here 0 in every replay. */
 static rondo_slot scalar(struct iteration *it, const char *name, uint32_t flags)
 {
-    return rondo_subgraph_slot(it->graph, &(rondo_slot_desc){ .name = name,
-                                                              .shape = { sizeof(double), { 1 } },
-                                                              .flags = RONDO_TEMPORARY | flags });
+    return rondo_subgraph_slot(it->graph,
+                               &(rondo_slot_desc){ .name = name,
+                                                   .shape = { sizeof(double), { 1 }, { 0 } },
+                                                   .flags = RONDO_TEMPORARY | flags });
 }
 
 static void make_slots(struct iteration *it)
