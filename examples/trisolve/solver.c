@@ -77,12 +77,12 @@ struct recording {
  * from one solve to the next. */
 static void make_work(struct recording *r)
 {
-    r->work = rondo_subgraph_slot(r->graph,
-                                  &(rondo_slot_desc){
-                                      .name = "work",
-                                      .shape = { sizeof(double), { r->solver->problem->a.rows } },
-                                      .flags = RONDO_TEMPORARY,
-                                  });
+    r->work = rondo_subgraph_slot(
+        r->graph, &(rondo_slot_desc){
+                      .name = "work",
+                      .shape = { sizeof(double), { r->solver->problem->a.rows }, { 0 } },
+                      .flags = RONDO_TEMPORARY,
+                  });
 }
 
 /* What a block touches of `work`: its own rows, first, and those of the blocks in whose columns it
@@ -121,8 +121,10 @@ static rondo_node record_block(struct recording *r, int32_t v, rondo_task_fn *fn
     const struct triangle *t = fn == forward ? &p->factor.lower : &p->factor.upper;
     const struct rows rows = { p->blocks.block[v].first, p->blocks.block[v].count };
     const int32_t entries = t->first[rows.first + rows.count] - t->first[rows.first];
+    char name[32]; /* messages and traces have it */
+    snprintf(name, sizeof name, "%s %" PRId32, fn == forward ? "forward" : "backward", v);
     return rondo_record_task(r->graph, &(rondo_task_desc){
-                                           .name = fn == forward ? "forward" : "backward",
+                                           .name = name,
                                            .fn = fn,
                                            .context = (void *)&p->factor,
                                            .cost_ns = entries * r->ns_per_entry,
