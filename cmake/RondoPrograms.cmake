@@ -144,9 +144,14 @@ if(NOT (CHOLMOD_LIBRARY AND CHOLMOD_INCLUDE))
   rondo_without("CHOLMOD" "libsuitesparse-dev"
     "no trisolve example; cholesky and cg read no Matrix Market files")
 endif()
-add_library(example_common STATIC examples/common/ways.c)
+file(GLOB common_sources CONFIGURE_DEPENDS examples/common/*.c)
+add_library(example_common STATIC ${common_sources})
 target_include_directories(example_common PUBLIC examples)
 target_link_libraries(example_common PRIVATE rondo_build)
+if(CHOLMOD_LIBRARY AND CHOLMOD_INCLUDE) # for sparse.c; who calls it links it, too
+  target_include_directories(example_common SYSTEM PRIVATE ${CHOLMOD_INCLUDE})
+  target_compile_definitions(example_common PRIVATE RONDO_HAVE_CHOLMOD)
+endif()
 
 file(GLOB example_folders CONFIGURE_DEPENDS LIST_DIRECTORIES true examples/*)
 foreach(folder IN LISTS example_folders)

@@ -138,13 +138,17 @@ if(RONDO_SANITIZE)
 endif()
 
 # ---- the examples check their own results
-foreach(example loop cholesky heat wrap rebuild rates)
+foreach(example loop cholesky heat wrap rebuild rates cg trisolve)
   if(TARGET example_${example})
     set(arguments)
     if(example STREQUAL "heat")
       set(arguments --size 96x64 --steps 40 --tiles 3x5 --repeat 2 --output heat-test.png)
     elseif(example STREQUAL "cholesky")
       set(arguments --tiles 6 --tile-size 24 --repeat 2)
+    elseif(example STREQUAL "cg")
+      set(arguments --size 24 --blocks 5 --repeat 2)
+    elseif(example STREQUAL "trisolve")
+      set(arguments --size 24 --grain 60 --solves 20 --repeat 2)
     endif()
     add_test(NAME example_${example} COMMAND example_${example} ${arguments})
     set_tests_properties(example_${example} PROPERTIES LABELS examples TIMEOUT ${test_timeout}
@@ -157,3 +161,11 @@ if(TARGET example_cholesky)
   set_tests_properties(cholesky_inputs PROPERTIES LABELS examples TIMEOUT ${test_timeout}
     ENVIRONMENT "${test_environment}")
 endif()
+foreach(example cg trisolve)
+  if(TARGET example_${example})
+    add_test(NAME example_${example}_inputs COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/sparse_inputs
+      $<TARGET_FILE:example_${example}> ${CMAKE_CURRENT_SOURCE_DIR}/examples/cg/laplace20.mtx)
+    set_tests_properties(example_${example}_inputs PROPERTIES LABELS examples
+      TIMEOUT ${test_timeout} ENVIRONMENT "${test_environment}")
+  endif()
+endforeach()
