@@ -195,8 +195,9 @@ static int find_close(const struct around *restrict a, int self, const uint16_t 
         c->x[n] = dx;
         c->y[n] = dy;
         c->z[n] = dz;
-        c->square[n] = dx * dx + dy * dy + dz * dz;
-        n += c->square[n] < CUTOFF * CUTOFF; /* as in pair_cell */
+        double square = dx * dx + dy * dy + dz * dz;
+        c->square[n] = square;
+        n += square < CUTOFF * CUTOFF; /* as in pair_cell */
     }
     return n;
 }
@@ -233,7 +234,7 @@ int force_cell(const struct system *s, int64_t cell)
 
 /* ---- looking */
 
-void measure_cell(const struct system *s, int64_t cell, double energy[2], double *moved)
+static void measure_cell(const struct system *s, int64_t cell, double energy[2], double *moved)
 {
     const struct vectors *v = &s->velocity[cell];
     double kinetic = 0;
@@ -243,4 +244,38 @@ void measure_cell(const struct system *s, int64_t cell, double energy[2], double
     energy[1] += s->force[cell].energy;
     if (s->home[cell].moved > *moved)
         *moved = s->home[cell].moved;
+}
+
+void measure_block(const struct system *s, const struct block *block, double energy[2],
+                   double *moved)
+{
+    for (int64_t z = block->first[2]; z < block->first[2] + block->count[2]; z++)
+        for (int64_t y = block->first[1]; y < block->first[1] + block->count[1]; y++)
+            for (int64_t x = block->first[0]; x < block->first[0] + block->count[0]; x++)
+                measure_cell(s, system_cell(s, x, y, z), energy, moved);
+}
+
+int measure_all(const struct system *s)
+{
+    double energy[2] = { 0 }, moved = 0;
+    for (int64_t b = 0; b < s->block_count; b++) {
+        double share[2] = { 0 };
+        measure_block(s, &s->block[b], share, &moved);
+        energy[0] += share[0];
+        energy[1] += share[1];
+    }
+    return watch_check(s->watch, s, energy, moved);
+}
+
+/* ---- blocks */
+
+int stage_block(stage_fn *stage, const struct system *s, const struct block *block)
+{
+    int status = 0;
+    for (int64_t z = block->first[2]; z < block->first[2] + block->count[2]; z++)
+        for (int64_t y = block->first[1]; y < block->first[1] + block->count[1]; y++)
+            for (int64_t x = block->first[0]; x < block->first[0] + block->count[0]; x++)
+                if (!status)
+                    status = stage(s, system_cell(s, x, y, z));
+    return status;
 }

@@ -20,7 +20,14 @@ stage_fn leave_cell, arrive_cell, pair_cell;
 stage_fn force_cell;
 stage_fn kick_cell; /* the other half step of the velocities */
 
-/* Adds the cell's kinetic and potential energy, and raises `moved`. */
-void measure_cell(const struct system *s, int64_t cell, double energy[2], double *moved);
+/* The same on a block: the first status that is not 0. */
+int stage_block(stage_fn *stage, const struct system *s, const struct block *block);
+
+/* Adds the block's kinetic and potential energy, and raises `moved` to the greatest squared
+ * distance. */
+void measure_block(const struct system *s, const struct block *block, double energy[2],
+                   double *moved);
+/* All blocks' shares in their order, and what watch_check says of the sums. */
+int measure_all(const struct system *s);
 
 #endif
