@@ -27,25 +27,36 @@ static void choose_lattice(int64_t atoms, int64_t fcc[3])
     }
 }
 
-/* Cuts the longest side of the blocks, again and again, until there are some for each worker. */
-static void choose_blocks(const int64_t most[3], int64_t workers, int64_t blocks[3])
+/* How many cells there are in a dimension for `blocks` blocks of equal size, where no more than an
+ * eighth of them is given up for it; 0: it cannot be. `most` is how many the lists' range allows.
+ */
+static int64_t even_cells(int64_t most, int64_t blocks)
 {
-    for (int d = 0; d < 3; d++)
-        blocks[d] = 1;
-    while (blocks[0] * blocks[1] * blocks[2] < 4 * workers) {
-        int cut = 2;
-        for (int d = 1; d >= 0; d--)
-            if (most[d] / blocks[d] > most[cut] / blocks[cut])
-                cut = d;
-        int64_t next = blocks[cut] * 2 <= most[cut] ? blocks[cut] * 2 : most[cut];
-        if (next == blocks[cut])
-            return; /* a block per cell */
-        blocks[cut] = next;
-    }
+    int64_t even = most - most % blocks;
+    return even >= 3 && even * 8 >= most * 7 ? even : 0;
 }
 
-/* As many cells as the range of the lists allows; fewer where blocks of equal size are had for not
- * much wider cells. */
+/* The fewest blocks, all of one size, of which each worker gets the same number, four if possible;
+ * cut along z first: slabs have the fewest neighbours. */
+static void choose_blocks(const int64_t most[3], int64_t workers, int64_t blocks[3])
+{
+    int64_t best = 0, share = 4 * workers;
+    for (int d = 0; d < 3; d++)
+        blocks[d] = 1;
+    for (int64_t x = 1; x <= most[0]; x++)
+        for (int64_t y = 1; y <= most[1]; y++)
+            for (int64_t z = most[2]; z >= 1; z--) {
+                int64_t count = x * y * z;
+                int better = count >= share ? best < share || count < best : count > best;
+                if (count % workers || !better || !even_cells(most[0], x) ||
+                    !even_cells(most[1], y) || !even_cells(most[2], z))
+                    continue;
+                best = count;
+                memcpy(blocks, (int64_t[]){ x, y, z }, 3 * sizeof *blocks);
+            }
+}
+
+/* As many cells as the range of the lists allows; fewer where that makes blocks equal. */
 static int cut(struct system *s, const struct system_options *options)
 {
     double constant = cbrt(4 / DENSITY);
@@ -61,16 +72,16 @@ static int cut(struct system *s, const struct system_options *options)
     }
     choose_blocks(s->cells, options->workers, s->blocks);
     for (int d = 0; d < 3; d++) {
+        int64_t most = s->cells[d];
         if (options->blocks[d])
             s->blocks[d] = options->blocks[d];
-        if (s->blocks[d] > s->cells[d]) {
-            fprintf(stderr, "md: %" PRId64 " blocks in dimension %d, which has %" PRId64 " cells\n",
-                    s->blocks[d], d, s->cells[d]);
+        if (s->blocks[d] > most) {
+            fprintf(stderr,
+                    "md: --blocks: %" PRId64 " in dimension %d, which has %" PRId64 " cells\n",
+                    s->blocks[d], d, most);
             return -1;
         }
-        int64_t even = s->cells[d] - s->cells[d] % s->blocks[d];
-        if (even >= 3 && even * 8 >= s->cells[d] * 7)
-            s->cells[d] = even;
+        s->cells[d] = even_cells(most, s->blocks[d]) ? even_cells(most, s->blocks[d]) : most;
         s->width[d] = s->side[d] / (double)s->cells[d];
     }
     s->atoms = 4 * s->fcc[0] * s->fcc[1] * s->fcc[2];
