@@ -74,16 +74,17 @@ struct slots {
     rondo_slot members, at, velocity, force, home, leaving, pairs, watch, energy, moved;
 };
 
-static rondo_slot wrap(const struct solver *solver, rondo_subgraph step, const char *name,
-                       void *array, size_t cell_bytes, const int64_t extent[3])
+static rondo_slot wrap(struct solver *solver, rondo_subgraph step, const char *name, void *array,
+                       size_t cell_bytes, const int64_t extent[3])
 {
-    rondo_buffer buffer = { 0 };
+    rondo_buffer *buffer = &solver->buffer[solver->buffers];
     rondo_buffer_desc desc = { .name = name,
                                .shape = { cell_bytes, { extent[0], extent[1], extent[2] }, { 0 } },
                                .host = array };
-    if (rondo_buffer_create(solver->runtime, &desc, &buffer))
+    if (rondo_buffer_create(solver->runtime, &desc, buffer))
         return (rondo_slot){ 0 };
-    return rondo_subgraph_slot(step, &(rondo_slot_desc){ .name = name, .buffer = buffer });
+    solver->buffers++;
+    return rondo_subgraph_slot(step, &(rondo_slot_desc){ .name = name, .buffer = *buffer });
 }
 
 /* Temporaries: Rondo's memory, one per replay in flight, so that sums of two steps never meet and
@@ -96,7 +97,7 @@ static rondo_slot temporary(rondo_subgraph step, const char *name, int64_t doubl
                                                    .flags = RONDO_TEMPORARY | RONDO_ZEROED });
 }
 
-static struct slots make_slots(const struct solver *solver, rondo_subgraph step)
+static struct slots make_slots(struct solver *solver, rondo_subgraph step)
 {
     const struct system *s = solver->system;
 #define WRAP(field) wrap(solver, step, #field, s->field, sizeof *s->field, s->cells)
@@ -139,8 +140,8 @@ static void for_blocks(rondo_subgraph step, const struct system *s, rondo_task_d
                            });
 }
 
-/* What a block of each stage takes, by measurement: placement weighs it against the cost of handing
- * results from one CPU to another. */
+/* What a block of each stage takes in the mean step, by measurement: placement spreads it evenly,
+ * and weighs it against the cost of handing results from one CPU to another. */
 struct costs {
     double integrate, leave, arrive, pair, force, kick;
 };
@@ -210,7 +211,7 @@ static void record_watch(const struct solver *solver, rondo_subgraph step, const
 /* One step. The forces on a block need the positions of the blocks around it, so they begin when
  * those have moved; a block moves again when those around it have computed their forces. That is
  * all: in pipelined order two blocks that are far apart may be in different steps. */
-static void record_step(const struct solver *solver, rondo_subgraph step, const struct costs *costs)
+static void record_step(struct solver *solver, rondo_subgraph step, const struct costs *costs)
 {
     const struct system *s = solver->system;
     const struct slots slots = make_slots(solver, step), *slot = &slots;
@@ -270,9 +271,9 @@ static struct costs measure_costs(const struct system *s)
 {
     struct costs costs;
     costs.integrate = cost_of(s, integrate_cell);
-    costs.leave = cost_of(s, leave_cell);
-    costs.arrive = cost_of(s, arrive_cell);
-    costs.pair = cost_of(s, pair_cell);
+    costs.leave = cost_of(s, leave_cell) / REBUILD;
+    costs.arrive = cost_of(s, arrive_cell) / REBUILD;
+    costs.pair = cost_of(s, pair_cell) / REBUILD;
     costs.force = cost_of(s, force_cell);
     costs.kick = cost_of(s, kick_cell);
     return costs;
@@ -320,10 +321,16 @@ int solver_open(struct solver *solver, struct system *system, uint32_t workers)
     return failed;
 }
 
-/* Buffers and execs go with their runtime. */
 void solver_close(struct solver *solver)
 {
-    if (solver->runtime.id && rondo_runtime_close(solver->runtime))
+    if (!solver->runtime.id)
+        return;
+    /* To destroy {0}, where opening stopped half-way, is an error without consequences. */
+    for (int i = 0; i < EXECS; i++)
+        rondo_exec_destroy(solver->exec[i]);
+    for (uint32_t i = 0; i < solver->buffers; i++)
+        rondo_buffer_destroy(solver->buffer[i]);
+    if (rondo_runtime_close(solver->runtime))
         complain();
     solver->runtime.id = 0;
 }

@@ -21,6 +21,8 @@ enum solver_exec {
 struct solver {
     struct system *system; /* whose arrays it wraps */
     rondo_runtime runtime;
+    rondo_buffer buffer[8]; /* as many as arrays */
+    uint32_t buffers;
     rondo_exec exec[EXECS];
     uint64_t replays[EXECS]; /* of each exec so far */
     uint32_t workers;

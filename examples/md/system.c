@@ -36,19 +36,26 @@ static int64_t even_cells(int64_t most, int64_t blocks)
     return even >= 3 && even * 8 >= most * 7 ? even : 0;
 }
 
-/* The fewest blocks, all of one size, of which each worker gets the same number, four if possible;
- * cut along z first: slabs have the fewest neighbours. */
-static void choose_blocks(const int64_t most[3], int64_t workers, int64_t blocks[3])
+/* How busy `workers` are with equal blocks, in twentieths. */
+static int64_t balance(int64_t blocks, int64_t workers)
 {
-    int64_t best = 0, share = 4 * workers;
-    for (int d = 0; d < 3; d++)
-        blocks[d] = 1;
+    return 20 * blocks / ((blocks + workers - 1) / workers * workers);
+}
+
+/* Blocks of one size that keep all workers equally busy: the fewest that give each of them four, or
+ * that have 250 atoms, so that a block is worth a task to everybody who is compared. Cut along z
+ * first: slabs have the fewest neighbours. */
+static void choose_blocks(const struct system *s, const int64_t most[3], int64_t workers,
+                          int64_t blocks[3])
+{
+    int64_t best = 0, share = s->atoms / 250 < 4 * workers ? s->atoms / 250 : 4 * workers;
     for (int64_t x = 1; x <= most[0]; x++)
         for (int64_t y = 1; y <= most[1]; y++)
             for (int64_t z = most[2]; z >= 1; z--) {
                 int64_t count = x * y * z;
-                int better = count >= share ? best < share || count < best : count > best;
-                if (count % workers || !better || !even_cells(most[0], x) ||
+                int64_t gain = best ? balance(count, workers) - balance(best, workers) : 1;
+                int fewer = count >= share ? best < share || count < best : count > best;
+                if (gain < 0 || (!gain && !fewer) || !even_cells(most[0], x) ||
                     !even_cells(most[1], y) || !even_cells(most[2], z))
                     continue;
                 best = count;
@@ -61,6 +68,7 @@ static int cut(struct system *s, const struct system_options *options)
 {
     double constant = cbrt(4 / DENSITY);
     choose_lattice(options->atoms, s->fcc);
+    s->atoms = 4 * s->fcc[0] * s->fcc[1] * s->fcc[2];
     for (int d = 0; d < 3; d++) {
         s->side[d] = (double)s->fcc[d] * constant;
         s->cells[d] = (int64_t)(s->side[d] / (CUTOFF + SKIN));
@@ -70,7 +78,7 @@ static int cut(struct system *s, const struct system_options *options)
             return -1;
         }
     }
-    choose_blocks(s->cells, options->workers, s->blocks);
+    choose_blocks(s, s->cells, options->workers, s->blocks);
     for (int d = 0; d < 3; d++) {
         int64_t most = s->cells[d];
         if (options->blocks[d])
@@ -84,7 +92,6 @@ static int cut(struct system *s, const struct system_options *options)
         s->cells[d] = even_cells(most, s->blocks[d]) ? even_cells(most, s->blocks[d]) : most;
         s->width[d] = s->side[d] / (double)s->cells[d];
     }
-    s->atoms = 4 * s->fcc[0] * s->fcc[1] * s->fcc[2];
     s->cell_count = s->cells[0] * s->cells[1] * s->cells[2];
     s->block_count = s->blocks[0] * s->blocks[1] * s->blocks[2];
     return 0;
