@@ -301,7 +301,7 @@ Test(trace, stops_in_the_midst_of_replays, .timeout = 120)
     pthread_t thread[2];
     for (int i = 0; i < 2; i++)
         cr_assert_eq(pthread_create(&thread[i], NULL, replay_on, &r[i]), 0);
-    for (uint64_t k = 0; k < et_scaled(20, 3); k++) {
+    for (uint64_t k = 0; k < et_scaled(20, 3) || !spans; k++) { /* a busy machine may run none */
         struct json *trace;
         ET_OK(rondo_trace_start(rt, 200));
         usleep(500);
