@@ -130,7 +130,7 @@ foreach(example loop cholesky heat wrap rebuild rates md)
     if(example STREQUAL "heat")
       set(arguments --size 96x64 --steps 40 --tiles 3x5 --repeat 2 --output heat-test.png)
     elseif(example STREQUAL "md")
-      set(arguments --atoms 800 --blocks 1x1x3 --steps 40 --repeat 1)
+      set(arguments --atoms 800 --blocks 1x1x3 --steps 20 --repeat 1)
     endif()
     add_test(NAME example_${example} COMMAND example_${example} ${arguments})
     set_tests_properties(example_${example} PROPERTIES LABELS examples TIMEOUT ${test_timeout}

@@ -211,7 +211,7 @@ static int show_stop(const struct settings *set, double dt, double bound, enum s
     memset(options.blocks, 0, sizeof options.blocks);
     options.dt = dt;
     options.drift_bound = bound;
-    int failed = bench_open(&b, &options, (uint32_t)set->workers, 1000 * REBUILD);
+    int failed = bench_open(&b, &options, (uint32_t)set->workers, 10 * REBUILD);
     if (!failed && b.watch.stop != (int32_t)expected) {
         fprintf(stderr, "md: dt %g, bound %g: not stopped by the check that should\n", dt, bound);
         failed = -1;
