@@ -150,7 +150,7 @@ foreach(example loop cholesky heat wrap rebuild rates cg trisolve md)
     elseif(example STREQUAL "trisolve")
       set(arguments --size 24 --grain 60 --solves 20 --repeat 2)
     elseif(example STREQUAL "md")
-      set(arguments --atoms 800 --blocks 1x1x3 --steps 40 --repeat 1)
+      set(arguments --atoms 800 --blocks 1x1x3 --steps 20 --repeat 1)
     endif()
     add_test(NAME example_${example} COMMAND example_${example} ${arguments})
     set_tests_properties(example_${example} PROPERTIES LABELS examples TIMEOUT ${test_timeout}

@@ -11,6 +11,7 @@
 
 enum { DONE = 0, RUN_FAILED = 1, BAD_INPUT = 2, GO_ON_RUNNING = -1 };
 enum { HEADLINE_SIZES = 3, LEAST_ATOMS = 800, MOST_ATOMS = 4000000 };
+static const int64_t sizes[HEADLINE_SIZES] = { 1000, 10000, 100000 }; /* of the headline */
 
 /* The bound on |energy - energy at the first check|, per atom; the energy is about -4.17. */
 #define DRIFT_BOUND 5e-4
@@ -210,7 +211,7 @@ static int show_stop(const struct settings *set, double dt, double bound, enum s
     memset(options.blocks, 0, sizeof options.blocks);
     options.dt = dt;
     options.drift_bound = bound;
-    int failed = bench_open(&b, &options, (uint32_t)set->workers, 1000 * REBUILD);
+    int failed = bench_open(&b, &options, (uint32_t)set->workers, 10 * REBUILD);
     if (!failed && b.watch.stop != (int32_t)expected) {
         fprintf(stderr, "md: dt %g, bound %g: not stopped by the check that should\n", dt, bound);
         failed = -1;
@@ -283,6 +284,7 @@ static int headline_size(const struct settings *set, int64_t atoms)
         failed = ways_run("md", ways, HEADLINE_WAYS, (int)set->repeat);
         if (!failed)
             print_ratios(&b, ways, (int)set->repeat);
+        fflush(stdout);
         ways_free(ways, HEADLINE_WAYS);
     }
     bench_close(&b);
@@ -291,7 +293,6 @@ static int headline_size(const struct settings *set, int64_t atoms)
 
 static int headline(const struct settings *set)
 {
-    static const int64_t sizes[HEADLINE_SIZES] = { 1000, 10000, 100000 };
     int failed = 0;
     printf("%-8s  %-39s  %-26s  %-26s\n", "", "us per step, median", "Rondo pipelined to OpenMP",
            "Rondo auto to OpenMP");
@@ -315,10 +316,25 @@ static int headline(const struct settings *set)
 }
 #endif
 
+/* Whether the blocks asked for fit. */
+static int fits(const struct settings *set)
+{
+    int status = GO_ON_RUNNING, count = set->headline ? HEADLINE_SIZES : 1;
+    for (int i = 0; i < count && status == GO_ON_RUNNING; i++) {
+        struct system s;
+        struct system_options options = options_of(set, set->headline ? sizes[i] : set->atoms);
+        if (system_plan(&s, &options))
+            status = BAD_INPUT;
+    }
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     struct settings set;
     int status = parse(argc, argv, &set);
+    if (status == GO_ON_RUNNING)
+        status = fits(&set);
     if (status != GO_ON_RUNNING)
         return status;
     return (set.headline ? headline(&set) : show(&set)) ? RUN_FAILED : DONE;

@@ -306,8 +306,12 @@ int solver_open(struct solver *solver, struct system *system, uint32_t workers)
         fprintf(stderr, "md: the CPUs to use cannot be listed\n");
         return -1;
     }
-    rondo_status status =
-        rondo_runtime_open(&(rondo_runtime_options){ .cpus = cpus }, &solver->runtime);
+    /* A worker that finds nothing to do looks on for a millisecond before it sleeps, about as long
+     * as OpenMP's threads do. The default is much less, and kinder to others; here waking one would
+     * take as long as the force on a block, and whoever waits for that block would go to sleep too.
+     */
+    rondo_runtime_options options = { .cpus = cpus, .park_after_ns = 1000000 };
+    rondo_status status = rondo_runtime_open(&options, &solver->runtime);
     free(cpus);
     rondo_subgraph step;
     if (status || rondo_runtime_processors(solver->runtime, &solver->workers) ||

@@ -64,8 +64,11 @@ static void choose_blocks(const struct system *s, const int64_t most[3], int64_t
 }
 
 /* As many cells as the range of the lists allows; fewer where that makes blocks equal. */
-static int cut(struct system *s, const struct system_options *options)
+int system_plan(struct system *s, const struct system_options *options)
 {
+    memset(s, 0, sizeof *s);
+    s->dt = options->dt;
+    s->drift_bound = options->drift_bound;
     double constant = cbrt(4 / DENSITY);
     choose_lattice(options->atoms, s->fcc);
     s->atoms = 4 * s->fcc[0] * s->fcc[1] * s->fcc[2];
@@ -274,10 +277,7 @@ static int fill(struct system *s, double (*v)[3])
 
 int system_make(struct system *s, const struct system_options *options)
 {
-    memset(s, 0, sizeof *s);
-    s->dt = options->dt;
-    s->drift_bound = options->drift_bound;
-    if (cut(s, options) || make_arrays(s))
+    if (system_plan(s, options) || make_arrays(s))
         return -1;
     make_tables(s);
     double(*v)[3] = malloc((size_t)s->atoms * sizeof *v);

@@ -99,6 +99,9 @@ struct system_options {
     double dt, temperature, drift_bound;
 };
 
+/* Only how the box is cut, without any memory. Returns 0, or -1 after saying what does not fit. */
+int system_plan(struct system *system, const struct system_options *options);
+
 /* Atoms on a lattice, with seeded velocities and no momentum as a whole. Returns 0, or -1 after
  * saying why on stderr. Ended by system_free. */
 int system_make(struct system *system, const struct system_options *options);
