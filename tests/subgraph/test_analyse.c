@@ -2,6 +2,7 @@
 /* Random recordings are played byte by byte over several replays. All that conflicts must be
  * ordered by the edges found, and each edge found must follow from conflicts. */
 #include "tests/subgraph/model.h"
+#include "tests/support/scale.h"
 
 /* What excludes each other is in some order, and counts as expected in that order; `order`: by
  * pairs of nodes of the last replays, which one it is. */
@@ -104,6 +105,7 @@ static void compare_many(uint32_t has, uint64_t seeds)
     static struct model m;
     static int8_t order[2][PHASES][NODES][NODES];
     uint64_t seed;
+    seeds = rd_test_scaled(seeds);
     cr_assert_eq(rondo_runtime_open(NULL, &rt), RONDO_OK);
     for (seed = 1; seed <= seeds; seed++) {
         struct random r = { ~seed };

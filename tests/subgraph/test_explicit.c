@@ -2,6 +2,7 @@
 /* Where edges are explicit: random sets of edges are accepted exactly when they order all that
  * conflicts; and what the errors say. */
 #include "tests/subgraph/model.h"
+#include "tests/support/scale.h"
 
 /* The edges that a recording without the flag has, less some and with others added. */
 static void give_edges(struct random *r, struct model *m, const struct rd_graph *graph)
@@ -112,6 +113,7 @@ static void compare_many(uint32_t has, uint64_t seeds)
     struct rd_graph graph;
     int verdicts[2] = { 0, 0 }, carried;
     uint64_t seed;
+    seeds = rd_test_scaled(seeds);
     cr_assert_eq(rondo_runtime_open(NULL, &rt), RONDO_OK);
     for (seed = 1; seed <= seeds; seed++) {
         struct random r = { ~seed };
