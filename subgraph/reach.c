@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reachability: a closure in bits for small graphs; else a search backwards that leaves out what
- * lies above the level of the node sought. */
+/* Reachability: a closure in bits for small graphs; else one search backwards per target, as far as
+ * the level of the nodes sought. */
 #include "subgraph/reach.h"
 
 #include "src/base/error.h"
 
 #include <string.h>
+
+struct rd_reach_state {
+    uint64_t key; /* {replays back: 32, UINT32_MAX - level: 32} */
+    uint32_t node;
+};
 
 static int in_recording_order(const struct rd_graph *g)
 {
@@ -125,11 +130,58 @@ void rd_reach_free(struct rd_reach *r)
     rd_free_array(r->alloc, r->level, n, sizeof *r->level);
     rd_free_array(r->alloc, r->closure, n * r->row, sizeof *r->closure);
     rd_free_array(r->alloc, r->stamp, r->stamps, sizeof *r->stamp);
-    rd_free_array(r->alloc, r->stack, r->stack_capacity, sizeof *r->stack);
+    rd_free_array(r->alloc, r->heap, r->heap_capacity, sizeof *r->heap);
 }
 
-/* Room for the stamps of so many replays, and a new search. */
-static int begin_search(struct rd_reach *r, uint32_t distance)
+/* ---- the search, backwards from one target: states come out of a heap, fewer replays back first,
+ * then greater levels, so that each one asked for is found or ruled out before anything it cannot
+ * come from is looked at; the next question about the same target goes on from there. */
+
+static uint64_t key_of(const struct rd_reach *r, uint32_t node, uint32_t back)
+{
+    return (uint64_t)back << 32 | (UINT32_MAX - r->level[node]);
+}
+
+/* Seen so many replays back. */
+static int seen(const struct rd_reach *r, uint32_t node, uint32_t back)
+{
+    return r->stamp[(size_t)back * r->graph->nodes + node] == r->search;
+}
+
+static int push(struct rd_reach *r, uint32_t node, uint32_t back)
+{
+    struct rd_reach_state state = { key_of(r, node, back), node };
+    size_t at = r->heap_count;
+    if (seen(r, node, back))
+        return 1;
+    if (!rd_grow(r->alloc, (void **)&r->heap, &r->heap_capacity, at, 1, sizeof *r->heap))
+        return 0;
+    r->stamp[(size_t)back * r->graph->nodes + node] = r->search;
+    r->heap_count++;
+    for (; at && r->heap[(at - 1) / 2].key > state.key; at = (at - 1) / 2)
+        r->heap[at] = r->heap[(at - 1) / 2];
+    r->heap[at] = state;
+    return 1;
+}
+
+static struct rd_reach_state pop(struct rd_reach *r)
+{
+    struct rd_reach_state top = r->heap[0], last = r->heap[--r->heap_count];
+    size_t at = 0, child = 1;
+    for (; child < r->heap_count; child = 2 * at + 1) {
+        if (child + 1 < r->heap_count && r->heap[child + 1].key < r->heap[child].key)
+            child++;
+        if (r->heap[child].key >= last.key)
+            break;
+        r->heap[at] = r->heap[child];
+        at = child;
+    }
+    r->heap[at] = last;
+    return top;
+}
+
+/* A new target, or more replays back than there are stamps for. */
+static int begin_search(struct rd_reach *r, uint32_t to, uint32_t distance)
 {
     size_t want = (size_t)r->graph->nodes * (distance + 1);
     if (want > r->stamps || r->search == UINT32_MAX) {
@@ -143,53 +195,43 @@ static int begin_search(struct rd_reach *r, uint32_t distance)
         }
     }
     r->search++;
-    r->stacks = 0;
-    return 1;
-}
-
-static int push(struct rd_reach *r, uint32_t node, uint32_t back)
-{
-    uint32_t *stamp = &r->stamp[(size_t)back * r->graph->nodes + node];
-    if (*stamp == r->search)
-        return 1;
-    *stamp = r->search;
-    if (!rd_grow(r->alloc, (void **)&r->stack, &r->stack_capacity, r->stacks, 2, sizeof *r->stack))
-        return 0;
-    r->stack[r->stacks++] = node;
-    r->stack[r->stacks++] = back;
-    return 1;
-}
-
-/* Whether a state that is `back` replays behind the target can still come from `from`. */
-static int useful(const struct rd_reach *r, uint32_t from, uint32_t node, uint32_t back,
-                  uint32_t distance)
-{
-    return back < distance || (back == distance && r->level[node] > r->level[from]);
+    r->heap_count = 0;
+    r->target = to;
+    return push(r, to, 0);
 }
 
 static int search(struct rd_reach *r, uint32_t from, uint32_t to, uint32_t distance)
 {
     const struct rd_graph *g = r->graph;
-    uint32_t i;
-    if (!begin_search(r, distance) || !push(r, to, 0))
-        return -1;
-    while (r->stacks) {
-        uint32_t back = r->stack[--r->stacks], node = r->stack[--r->stacks];
-        for (i = g->first[node]; i < g->first[node + 1]; i++) {
+    uint32_t i, layers;
+    if ((r->target != to || (size_t)g->nodes * (distance + 1) > r->stamps) &&
+        !begin_search(r, to, distance))
+        goto no_memory;
+    layers = (uint32_t)(r->stamps / g->nodes);
+    while (!seen(r, from, distance)) {
+        struct rd_reach_state state;
+        uint32_t back;
+        if (!r->heap_count || r->heap[0].key >= key_of(r, from, distance))
+            return 0;
+        state = pop(r);
+        back = (uint32_t)(state.key >> 32);
+        for (i = g->first[state.node]; i < g->first[state.node + 1]; i++) {
             const struct rd_edge *e = &g->pred[i];
-            uint32_t then = back + e->distance;
-            if (e->from == from && then == distance)
-                return 1;
-            if (useful(r, from, e->from, then, distance) && !push(r, e->from, then))
-                return -1;
+            if (back + e->distance < layers && !push(r, e->from, back + e->distance))
+                goto no_memory;
         }
     }
-    return 0;
+    return 1;
+no_memory:
+    r->target = UINT32_MAX; /* what is there is no whole search */
+    return -1;
 }
 
 int rd_reach_from(struct rd_reach *r, uint32_t from, uint32_t to, uint32_t distance)
 {
     if (!distance && r->closure)
         return (int)(r->closure[to * r->row + from / 64] >> from % 64 & 1);
+    if (!distance && from == to)
+        return 0;
     return search(r, from, to, distance);
 }

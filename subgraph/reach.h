@@ -16,10 +16,12 @@ struct rd_reach {
     uint64_t *closure; /* up to RD_CLOSURE_MAX nodes: a row of bits per node, its ancestors within a
                           replay; else NULL */
     size_t row;        /* words of a row */
-    /* the search: states are {node, replays back}, seen if stamped with the present search */
-    uint32_t *stamp, *stack;
-    size_t stamps, stacks, stack_capacity;
-    uint32_t search;
+    /* the search from `target`: states are {node, replays back}, seen if stamped with its number;
+     * those in the heap have not been left yet */
+    uint32_t *stamp;
+    struct rd_reach_state *heap;
+    size_t stamps, heap_count, heap_capacity;
+    uint32_t search, target; /* target UINT32_MAX: none */
 };
 
 /* The graph is acyclic within a replay and stays where it is. */

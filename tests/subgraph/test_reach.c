@@ -50,7 +50,7 @@ Test(reach, closure_and_search_agree_with_the_relation)
 {
     static struct drawn d;
     uint64_t seed;
-    uint32_t from, to, distance, round;
+    uint32_t a, b, from, to, distance, round;
     for (seed = 1; seed <= 300; seed++) {
         struct random r = { seed };
         struct rd_graph graph = { .nodes = NODES, .distance = 2, .first = d.first, .pred = d.pred };
@@ -60,15 +60,19 @@ Test(reach, closure_and_search_agree_with_the_relation)
         close_before(&d);
         cr_assert_eq(rd_reach_make(rd_allocator_system(), &graph, &reach), RONDO_OK);
         closure = reach.closure;
-        for (round = 0; round < 2; round++) {
+        for (round = 0; round < 3; round++) {
             reach.closure = round ? NULL : closure; /* as for many nodes */
-            for (from = 0; from < NODES; from++)
-                for (to = 0; to < NODES; to++)
-                    for (distance = 0; distance <= DISTANCE; distance++)
+            for (a = 0; a < NODES; a++)
+                for (b = 0; b < NODES; b++)
+                    for (distance = 0; distance <= DISTANCE; distance++) {
+                        /* Another target each time, or the same search going on. */
+                        from = round < 2 ? a : (uint32_t)((b * 5 + seed) % NODES);
+                        to = round < 2 ? b : a;
                         cr_assert_eq(rd_reach_from(&reach, from, to, distance),
                                      d.before[distance * NODES + to][from],
                                      "seed %llu: %u to %u over %u, round %u",
                                      (unsigned long long)seed, from, to, distance, round);
+                    }
         }
         reach.closure = closure;
         rd_reach_free(&reach);
