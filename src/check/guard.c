@@ -59,8 +59,10 @@ static struct {
         struct rd_guard_fault fault;
         uintptr_t excluded[EXCLUDED_MOST]; /* pages not to be protected again */
         uint32_t excluded_count;
-        uintptr_t repeated; /* a fault that is not known, and whose it was */
+        uint64_t changes;   /* how often pages were protected or opened */
+        uintptr_t repeated; /* a fault that is not known, whose it was, and when */
         void *repeated_by;
+        uint64_t repeated_at;
         struct sigaction before;
     } s;
     char after[PAGE_MOST];
@@ -201,16 +203,17 @@ IN_HANDLER static void call_before(int number, siginfo_t *info, void *context)
 }
 
 /* Whether to repeat an instruction whose fault means nothing now: its page may have been of a table
- * that was replaced in between, and open by now. If it is not, the same fault comes at once. Under
- * the table's lock. */
+ * that was replaced in between, and open by now. If it is not, the same fault comes again before
+ * any page has changed. (A thread may well meet one address again and again, each time as its page
+ * has just been opened.) Under the table's lock. */
 IN_HANDLER static int repeat(uintptr_t address)
 {
-    if (guard.s.repeated == address && guard.s.repeated_by == this_thread()) {
-        guard.s.repeated = 0;
+    if (guard.s.repeated == address && guard.s.repeated_by == this_thread() &&
+        guard.s.repeated_at == guard.s.changes)
         return 0;
-    }
     guard.s.repeated = address;
     guard.s.repeated_by = this_thread();
+    guard.s.repeated_at = guard.s.changes;
     return 1;
 }
 
@@ -425,6 +428,7 @@ size_t rd_guard_run(const char *at, size_t bytes, int *open)
 static void set_pages(int armed)
 {
     struct table *t = guard.s.table;
+    guard.s.changes++;
     for (uint32_t i = 0; i < t->segments; i++) {
         struct segment *s = &t->segment[i];
         uint8_t *page = &t->page[s->page];

@@ -518,6 +518,34 @@ Test(check, pages_that_come_and_go, .timeout = 120)
     ET_CLOSE(rt);
 }
 
+/* The same faults again and again, each time when other pages are known. */
+static void *read_both(void *argument)
+{
+    struct neighbour *n = argument;
+    while (atomic_load(&n->now) >= 0)
+        for (int k = 0; k < 2; k++)
+            (void)*(volatile double *)(void *)(n->pages + (size_t)k * PAGE_BYTES);
+    return NULL;
+}
+
+Test(check, pages_that_come_again, .timeout = 120)
+{
+    struct neighbour n = { aligned_alloc(PAGE_BYTES, (size_t)2 * PAGE_BYTES), 0 };
+    rondo_runtime rt;
+    pthread_t thread;
+    setenv("RONDO_CHECK", "access", 1);
+    cr_assert(n.pages != NULL);
+    memset(n.pages, 0, (size_t)2 * PAGE_BYTES);
+    rt = et_runtime(2);
+    cr_assert_eq(pthread_create(&thread, NULL, read_both, &n), 0);
+    for (uint64_t k = 0; k < et_scaled(3000, 300); k++)
+        one_page(rt, (double *)(void *)(n.pages + k % 2 * PAGE_BYTES));
+    atomic_store(&n.now, -1);
+    pthread_join(thread, NULL);
+    free(n.pages);
+    ET_CLOSE(rt);
+}
+
 /* ---- faults that are not the check's go where they went */
 
 static volatile char *mine;
