@@ -518,8 +518,9 @@ Test(check, pages_that_come_and_go, .timeout = 120)
     ET_CLOSE(rt);
 }
 
-/* The same faults again and again, each time when other pages are known. */
-static void *read_both(void *argument)
+/* The same faults again and again, each time when other pages are known. What is read is written
+ * meanwhile, and not looked at. */
+__attribute__((no_sanitize("thread"))) static void *read_both(void *argument)
 {
     struct neighbour *n = argument;
     while (atomic_load(&n->now) >= 0)
