@@ -5,9 +5,9 @@
  * *recorded* as a subgraph, lowered once to a schedule (*instantiated*), and *replayed* for every
  * step. A replay analyses nothing, allocates nothing and takes no lock. */
 #include "solver.h"
+#include "common/ways.h"
 
 #include <inttypes.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,31 +98,12 @@ static int make_execs(struct solver *solver, rondo_subgraph step)
     return 0;
 }
 
-/* A runtime takes a list of CPUs: the first `workers` of those this process may use, from the start
- * again when there are fewer. NULL: no memory, or no list to be had. */
-static char *cpu_list(uint32_t workers)
-{
-    cpu_set_t allowed;
-    size_t room = (size_t)workers * 8 + 1, used = 0;
-    char *list = malloc(room);
-    if (!list || sched_getaffinity(0, sizeof allowed, &allowed)) {
-        free(list);
-        return NULL;
-    }
-    for (size_t cpu = 0; workers; cpu = (cpu + 1) % CPU_SETSIZE)
-        if (CPU_ISSET(cpu, &allowed)) {
-            used += (size_t)snprintf(list + used, room - used, used ? ",%zu" : "%zu", cpu);
-            workers--;
-        }
-    return list;
-}
-
 int solver_open(struct solver *solver, const struct field *initial, uint32_t workers,
                 uint32_t tiles_x, uint32_t tiles_y, double tile_ns)
 {
     *solver = (struct solver){ .nx = initial->nx, .ny = initial->ny };
     char *cpus = NULL;
-    if (workers && !(cpus = cpu_list(workers))) {
+    if (workers && !(cpus = ways_cpu_list(workers))) {
         fprintf(stderr, "heat: the CPUs to use cannot be listed\n");
         return -1;
     }

@@ -34,8 +34,8 @@ int row_is_built(enum row row)
 
 /* ---- one run of one row */
 
-/* The threads of the way before go on looking for work for a while, OpenMP's for about 10 ms, and
- * this way would have to share its CPUs with them. */
+/* OpenMP's threads of the way before may go on looking for work for a while, and this way would
+ * have to share its CPUs with them. */
 static int reset(void *context)
 {
     static const struct timespec until_they_sleep = { .tv_nsec = 20000000 };

@@ -11,7 +11,6 @@
 #include "forces.h"
 
 #include <inttypes.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -279,39 +278,16 @@ static struct costs measure_costs(const struct system *s)
     return costs;
 }
 
-/* A runtime takes a list of CPUs: the first `workers` of those this process may use, from the start
- * again when there are fewer. NULL: no memory, or no list to be had. */
-static char *cpu_list(uint32_t workers)
-{
-    cpu_set_t allowed;
-    size_t room = (size_t)workers * 8 + 1, used = 0;
-    char *list = malloc(room);
-    if (!list || sched_getaffinity(0, sizeof allowed, &allowed)) {
-        free(list);
-        return NULL;
-    }
-    for (size_t cpu = 0; workers; cpu = (cpu + 1) % CPU_SETSIZE)
-        if (CPU_ISSET(cpu, &allowed)) {
-            used += (size_t)snprintf(list + used, room - used, used ? ",%zu" : "%zu", cpu);
-            workers--;
-        }
-    return list;
-}
-
 int solver_open(struct solver *solver, struct system *system, uint32_t workers)
 {
     *solver = (struct solver){ .system = system };
     char *cpus = NULL;
-    if (workers && !(cpus = cpu_list(workers))) {
+    if (workers && !(cpus = ways_cpu_list(workers))) {
         fprintf(stderr, "md: the CPUs to use cannot be listed\n");
         return -1;
     }
-    /* A worker that finds nothing to do looks on for a millisecond before it sleeps, about as long
-     * as OpenMP's threads do. The default is much less, and kinder to others; here waking one would
-     * take as long as the force on a block, and whoever waits for that block would go to sleep too.
-     */
-    rondo_runtime_options options = { .cpus = cpus, .park_after_ns = 1000000 };
-    rondo_status status = rondo_runtime_open(&options, &solver->runtime);
+    rondo_status status =
+        rondo_runtime_open(&(rondo_runtime_options){ .cpus = cpus }, &solver->runtime);
     free(cpus);
     rondo_subgraph step;
     if (status || rondo_runtime_processors(solver->runtime, &solver->workers) ||

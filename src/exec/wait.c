@@ -19,6 +19,9 @@
 #include <stdio.h>
 
 enum { PARK_NS = 100000000, PARK_AFTER_NS = 50000, PARK_MIN_NS = 50000, PARK_MAX_NS = 1000000 };
+/* How long a caller looks on whose lanes a worker drives, where workers have all the CPUs: it looks
+ * on where one of them would work. */
+enum { ONLOOKER_NS = 5000 };
 /* EARLY_NS: as in src/machine/agenda.c. NOTES: lanes whose waits a caller remembers. */
 enum { EARLY_NS = 60000, NOTES = 8 };
 
@@ -178,10 +181,11 @@ static void give_back(struct waiter *w, struct rd_lane *l, int over)
 }
 
 /* Whether the caller has looked for work long enough to sleep: at once where threads outnumber
- * CPUs. (To yield instead costs a whole time slice of whoever else wants the CPU.) */
-static int is_idle_long(struct waiter *w)
+ * CPUs. (To yield instead costs a whole time slice of whoever else wants the CPU.) `onlooker`: a
+ * worker has the caller's lanes. */
+static int is_idle_long(struct waiter *w, int onlooker)
 {
-    int64_t now;
+    int64_t now, most = w->park_after_ns;
     if (rd_load_relaxed(&w->source->awake))
         return 0;
     if (!rd_spin_polls())
@@ -189,7 +193,9 @@ static int is_idle_long(struct waiter *w)
     now = rd_os.now_ns();
     if (!w->idle_since)
         w->idle_since = now;
-    return now - w->idle_since >= w->park_after_ns;
+    if (onlooker && most > ONLOOKER_NS && !rd_load_relaxed(&rd_spin.spare))
+        most = ONLOOKER_NS;
+    return now - w->idle_since >= most;
 }
 
 static int is_late(const struct waiter *w)
@@ -237,7 +243,7 @@ static void drive(struct waiter *w, struct rd_lane *l)
             w->idle_since = 0;
             w->notes = 0;
             w->timeout = PARK_MIN_NS;
-        } else if (state != RD_BLOCKED || w->lanes > 1 || is_idle_long(w)) {
+        } else if (state != RD_BLOCKED || w->lanes > 1 || is_idle_long(w, 0)) {
             note(w, l);
             break;
         } else if (RD_UNLIKELY(!rd_spin_polls())) {
@@ -427,7 +433,7 @@ rondo_status rd_wait(struct rd_source *s, uint64_t id, uint64_t count, int64_t d
         if (!lane || w.notes >= w.lanes || w.notes >= NOTES) { /* else another has work perhaps */
             if (RD_UNLIKELY(w.stall_ns))
                 watch(&w);
-            if (is_idle_long(&w))
+            if (is_idle_long(&w, !lane && !w.adopted))
                 park(&w);
             else if (!lane || rd_load_relaxed(&s->awake))
                 look_on();
