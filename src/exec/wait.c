@@ -219,6 +219,17 @@ static void note(struct waiter *w, struct rd_lane *l)
     w->notes++;
 }
 
+/* Where workers have all the CPUs, the caller is on the CPU of one of them. Unless that is the one
+ * whose lane it drives, the two share a CPU while another is idle, and each waits for the other's
+ * lane; the kernel takes milliseconds to see that. */
+static void take_place(const struct rd_lane *l)
+{
+    const struct rd_exec *x = l->track->exec;
+    if (l->track->lanes > 1 && rd_spin_polls() && !rd_load_relaxed(&rd_spin.spare) &&
+        x->processor[0] >= x->rt->adopted)
+        rd_thread_go(x->rt->workers[x->processor[0]].cpu);
+}
+
 /* Drives a lane whose seat the caller holds until the event is complete or the lane has nothing to
  * do; of several lanes, also while one waits for something. */
 static void drive(struct waiter *w, struct rd_lane *l)
@@ -226,6 +237,7 @@ static void drive(struct waiter *w, struct rd_lane *l)
     struct rd_where_caller *me = rd_where_me();
     enum rd_advance state;
     int over;
+    take_place(l);
     rd_task_depth++;
     rd_store_relaxed(&me->work, &l->work);
     for (;;) {

@@ -71,12 +71,12 @@ static void rotate(struct rd_work **link)
 
 /* Turns to every source once, or, where priorities differ, until one progresses: then those of
  * greater priority are asked again first. Returns whether any progressed, and whether any is
- * blocked by something else than the time. */
-static int turn(struct rd_worker *w, int *blocked)
+ * blocked by something else than the time, or in the hands of a caller. */
+static int turn(struct rd_worker *w, int *blocked, int *busy)
 {
     struct rd_work **link = &w->agenda, *work;
     int progressed = 0;
-    *blocked = 0;
+    *blocked = *busy = 0;
     while ((work = *link) != NULL && !(progressed && w->mixed)) {
         rd_store_relaxed(&w->asked, work);
         work->own.last = work->advance(work, &work->own.unmet);
@@ -88,6 +88,7 @@ static int turn(struct rd_worker *w, int *blocked)
         }
         *blocked |=
             work->own.last == RD_BLOCKED && (work->own.unmet.word || !work->own.unmet.until_ns);
+        *busy |= work->own.last == RD_BUSY;
         if (work->own.last == RD_PROGRESSED) {
             progressed = 1;
             if (RD_UNLIKELY(w->mixed))
@@ -101,9 +102,9 @@ static int turn(struct rd_worker *w, int *blocked)
 
 int rd_agenda_look(struct rd_worker *w)
 {
-    int blocked;
+    int blocked, busy;
     take_inbox(w);
-    return turn(w, &blocked);
+    return turn(w, &blocked, &busy);
 }
 
 void rd_agenda_sweep(struct rd_worker *w)
@@ -217,10 +218,12 @@ static void park(struct rd_worker *w, uint64_t attention, int64_t most,
         rd_park_sleep(prepared, most);
 }
 
-/* Looks on for a while; 0: it is time to sleep. */
-static int spin(const struct rd_worker *w, int64_t idle_ns)
+/* Looks on for a while; 0: it is time to sleep. `yields`: a caller does what this worker would, and
+ * needs the CPU for it where workers have them all. */
+static int spin(const struct rd_worker *w, int64_t idle_ns, int yields)
 {
-    if (w->rt->park_after_ns != INT64_MAX && (!may_spin(w) || idle_ns >= w->rt->park_after_ns))
+    if (w->rt->park_after_ns != INT64_MAX && (!may_spin(w) || idle_ns >= w->rt->park_after_ns ||
+                                              (yields && !rd_load_relaxed(&rd_spin.spare))))
         return 0;
     if (rd_spin_polls())
         rd_spin_pause();
@@ -233,7 +236,7 @@ rondo_status rd_agenda_run(struct rd_worker *w, const struct rd_until *until)
 {
     int64_t idle_since = 0, timeout = PARK_MIN_NS, now;
     struct rd_watch watch = { 0, 0 };
-    int blocked, progressed;
+    int blocked, busy, progressed;
     for (;;) {
         /* Before all that the poke may be about: who reads the new value sees what was poked for.
          */
@@ -241,7 +244,7 @@ rondo_status rd_agenda_run(struct rd_worker *w, const struct rd_until *until)
         if (rd_load_relaxed(&w->stop))
             return RONDO_ERR_STALE;
         take_inbox(w);
-        progressed = turn(w, &blocked);
+        progressed = turn(w, &blocked, &busy);
         if (is_complete(until))
             return RONDO_OK;
         if (progressed && !until) {
@@ -261,7 +264,7 @@ rondo_status rd_agenda_run(struct rd_worker *w, const struct rd_until *until)
             idle_since = now;
         if (RD_UNLIKELY(w->rt->stall_ns))
             rd_watch_worker(&watch, w, blocked, now);
-        if (spin(w, now - idle_since))
+        if (spin(w, now - idle_since, busy && !blocked && !until))
             continue;
         park(w, attention, blocked ? timeout : -1, until);
         if (timeout < PARK_MAX_NS)

@@ -5,6 +5,7 @@
 #include "src/base/park.h"
 #include "src/machine/topology.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +23,18 @@ uint32_t rd_thread_tid(void)
     if (!tid)
         tid = (uint32_t)syscall(SYS_gettid);
     return tid;
+}
+
+void rd_thread_go(uint32_t cpu)
+{
+    cpu_set_t allowed, there;
+    if ((uint32_t)sched_getcpu() == cpu || cpu >= CPU_SETSIZE ||
+        sched_getaffinity(0, sizeof allowed, &allowed) || !CPU_ISSET(cpu, &allowed))
+        return;
+    CPU_ZERO(&there);
+    CPU_SET(cpu, &there);
+    if (!sched_setaffinity(0, sizeof there, &there))
+        sched_setaffinity(0, sizeof allowed, &allowed);
 }
 
 static rondo_status schedule(const struct rd_thread *t)

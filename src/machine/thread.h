@@ -39,5 +39,7 @@ rondo_status rd_thread_await(struct rd_thread *t);
 void rd_thread_join(struct rd_thread *t);
 /* The kernel's number of the calling thread. */
 uint32_t rd_thread_tid(void);
+/* Brings the calling thread to that CPU, if it may run there; where it may run stays as it is. */
+void rd_thread_go(uint32_t cpu);
 
 #endif
