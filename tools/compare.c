@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* A sample holds so many replays that it takes about this long. */
+/* A sample holds so many replays that it takes about this long, and enough for them to overlap. */
 #define SAMPLE_NS 1000000u
-enum { BATCH_MOST = 64, BATCH_OVERLAPPING = 8, TURNS_LEAST = 3, TURNS_MOST = 2000 };
+enum { BATCH_MOST = 64, BATCH_LEAST = 8, TURNS_LEAST = 3, TURNS_MOST = 2000 };
 
 struct settings {
     uint64_t workers, scale, seconds;
@@ -29,7 +29,7 @@ static const struct cli_option options[] = {
     { "scale", 0, "N",
       "of a .stg file, nanoseconds per unit of processing time; of the others, thousandths that "
       "times are multiplied by (default: 1000, or as much less as a replay needs to compute for "
-      "20 ms at most)",
+      "5 ms at most)",
       CLI_NUMBER, FIELD(scale), 0, 1000000000, NULL },
     { "json", 0, NULL, "the result as JSON", CLI_FLAG, FIELD(json), 0, 0, NULL },
     { .name = NULL },
@@ -66,14 +66,16 @@ static int open_ways(struct ways *ways, const struct settings *s, const char *pa
     return status;
 }
 
-static int choose_batch(struct ways *ways, struct way *way)
+/* As many replays for each way, by what one in order takes: of samples of unlike lengths the
+ * shorter ones would have the luckier minimum. */
+static int choose_batch(struct ways *ways)
 {
-    uint64_t ns = 0, least = way->order == RONDO_PIPELINED ? BATCH_OVERLAPPING : 1;
-    int status = ways_replay(ways, way, 1, 1, &ns);
-    if (!status)
-        status = ways_replay(ways, way, 1, 1, &ns);
+    uint64_t ns = 0;
+    int status = ways_replay(ways, &ways->way[0], 1, 1, &ns);
     uint64_t batch = SAMPLE_NS / (ns ? ns : 1);
-    way->batch = batch > BATCH_MOST ? BATCH_MOST : batch < least ? least : batch;
+    batch = batch > BATCH_MOST ? BATCH_MOST : batch < BATCH_LEAST ? BATCH_LEAST : batch;
+    for (int i = 0; i < ways->count; i++)
+        ways->way[i].batch = batch;
     return status;
 }
 
@@ -99,10 +101,7 @@ static int turn(struct ways *ways, int keep)
 static int measure(struct ways *ways, const struct settings *s)
 {
     uint64_t begin = ways_now_ns(), budget = s->seconds * 1000000000u, spent = 0;
-    int status = 0, turns = 0;
-    for (int i = 0; i < ways->count && !status; i++)
-        if (!*ways->way[i].skipped)
-            status = choose_batch(ways, &ways->way[i]);
+    int status = choose_batch(ways), turns = 0;
     while (!status && turns < TURNS_MOST && (spent < budget || turns < TURNS_LEAST)) {
         int keep = spent >= budget / 8;
         cli_progress("comparing, ms", (spent < budget ? spent : budget - 1) / 1000000,
@@ -242,14 +241,16 @@ const struct cli_command command_compare = {
     .operands = "FILE",
     .operand_count = 1,
     .summary = "replay a graph from a file in every way, and mark the best",
-    .text = "Replays the graph in FILE (of any format that `rondo run` reads) in order on one "
-            "thread, interpreted, and compiled with every schedule, serial and pipelined. The ways "
-            "take turns, so that a machine whose speed changes is unfair to none; every replay is "
-            "checked.\n"
-            "\n"
-            "Of best: a way's minimum divided by that of the best one. Times of pipelined ways are "
-            "those of a batch divided by its replays. The auto schedule chooses among the others "
-            "by trying them in the first eighth of the time, which does not count.",
+    .text =
+        "Replays the graph in FILE (of any format that `rondo run` reads) in order on one "
+        "thread, interpreted, and compiled with every schedule, serial and pipelined. The ways "
+        "take turns, so that a machine whose speed changes is unfair to none; every replay is "
+        "checked.\n"
+        "\n"
+        "Of best: a way's minimum divided by that of the best one. Times are those of a batch of "
+        "at least 8 replays in one call, divided by their number. The auto schedule chooses among "
+        "the others "
+        "by trying them in the first eighth of the time, which does not count.",
     .examples = examples,
     .options = options,
     .run = run_command,

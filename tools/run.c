@@ -32,7 +32,7 @@ static const struct cli_option options[] = {
     { "scale", 0, "N",
       "of a .stg file, nanoseconds per unit of processing time; of the others, thousandths that "
       "times are multiplied by (default: 1000, or as much less as a replay needs to compute for "
-      "20 ms at most)",
+      "5 ms at most)",
       CLI_NUMBER, FIELD(scale), 0, 1000000000, NULL },
     { "repeat", 'r', "R", "samples per row of the table (default 20)", CLI_NUMBER, FIELD(repeat), 1,
       100000, NULL },

@@ -9,7 +9,7 @@
 #include <time.h>
 
 /* What a replay may compute for: where the command chooses the scale, and where the user does. */
-#define AUTO_REPLAY_NS 20e6
+#define AUTO_REPLAY_NS 5e6
 #define MAX_REPLAY_NS  60e9
 
 /* Replays in flight of an order that has several; the library's own defaults, written out because

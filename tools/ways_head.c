@@ -10,7 +10,7 @@ static void print_scale(const struct ways *ways)
 {
     int stg = !strcmp(ways->job.file.format, "stg");
     if (ways->times < 1)
-        printf("scaled down %.4g times, so that a replay computes for 20 ms",
+        printf("scaled down %.4g times, so that a replay computes for 5 ms",
                (stg ? 1 : 1000 / (double)ways->scale) / ways->times);
     else if (stg)
         printf("%" PRIu64 " ns per unit", ways->scale);
