@@ -223,7 +223,7 @@ static const struct cli_option options[] = {
     { "scale", 0, "N",
       "of a .stg file, nanoseconds per unit of processing time; of the others, thousandths that "
       "times are multiplied by (default: 1000, or as much less as a replay needs to compute for "
-      "20 ms at most)",
+      "5 ms at most)",
       CLI_NUMBER, FIELD(scale), 0, 1000000000, NULL },
     { "mode", 'm', "MODE", "compiled (the default) or interpreted", CLI_CHOICE, FIELD(mode), 0, 0,
       modes },
