@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Traces and the times of nodes: what ran when, in every mode, and nothing else. */
 #include "tests/engine/engine_check.h"
-#include "tests/support/json.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -31,40 +31,48 @@ static void gather(void *context, const char *piece)
     t->used += n;
 }
 
-static struct json *read_json(const char *text)
+static json_t *read_json(const char *text)
 {
-    char error[200];
-    struct json *v = json_read(text, error, sizeof error);
-    cr_assert(v != NULL, "%s", error);
+    json_error_t error;
+    json_t *v = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+    cr_assert(v != NULL, "line %d, column %d: %s", error.line, error.column, error.text);
     return v;
 }
+static double number(const json_t *object, const char *key)
+{
+    const json_t *v = json_object_get(object, key);
+    cr_assert(json_is_number(v), "'%s' is no number", key);
+    return json_number_value(v);
+}
+static const char *text(const json_t *object, const char *key)
+{
+    const json_t *v = json_object_get(object, key);
+    cr_assert(json_is_string(v), "'%s' is no text", key);
+    return json_string_value(v);
+}
 
-static struct json *stop(rondo_runtime rt)
+static json_t *stop(rondo_runtime rt)
 {
     struct text t = { NULL, 0, 0 };
-    struct json *v;
+    json_t *v;
     ET_OK(rondo_trace_stop(rt, gather, &t));
     v = read_json(t.at);
     free(t.at);
     return v;
 }
 
-/* The next span from `at` on. */
-static const struct json *span_at(const struct json *at)
+/* The first span from event `at` on, which moves behind it; NULL: there is none. */
+static const json_t *span_at(const json_t *trace, size_t *at)
 {
-    while (at && strcmp(json_text(at, "ph"), "X") != 0)
-        at = at->next;
-    return at;
+    const json_t *events = json_object_get(trace, "traceEvents"), *event;
+    while ((event = json_array_get(events, (*at)++)) && strcmp(text(event, "ph"), "X") != 0) {}
+    return event;
 }
-static const struct json *first_span(const struct json *trace)
+static size_t count_spans(const json_t *trace, const char *name)
 {
-    return span_at(json_get(trace, "traceEvents")->first);
-}
-static size_t count_spans(const struct json *trace, const char *name)
-{
-    size_t n = 0;
-    for (const struct json *s = first_span(trace); s; s = span_at(s->next))
-        n += !name || !strcmp(json_text(s, "name"), name);
+    size_t n = 0, at = 0;
+    for (const json_t *s; (s = span_at(trace, &at));)
+        n += !name || !strcmp(text(s, "name"), name);
     return n;
 }
 
@@ -125,29 +133,30 @@ static rondo_exec three_nodes(rondo_runtime rt, const struct et_mode *mode, uint
     return exec;
 }
 
-static void check_span(const struct json *s, double wall_us, unsigned char seen[3][REPLAYS])
+static void check_span(const json_t *s, double wall_us, unsigned char seen[3][REPLAYS])
 {
-    const struct json *args = json_get(s, "args");
-    double begin = json_number(s, "ts"), duration = json_number(s, "dur");
-    size_t node = (size_t)json_number(args, "node"), replay = (size_t)json_number(args, "replay");
+    const json_t *args = json_object_get(s, "args");
+    double begin = number(s, "ts"), duration = number(s, "dur");
+    size_t node = (size_t)number(args, "node"), replay = (size_t)number(args, "replay");
     cr_assert(node < 3 && replay < REPLAYS);
-    cr_assert_str_eq(json_text(s, "name"), names[node].read);
-    cr_assert(json_number(args, "tag") == (double)(SPIN_NS + node));
+    cr_assert_str_eq(text(s, "name"), names[node].read);
+    cr_assert(number(args, "tag") == (double)(SPIN_NS + node));
     cr_assert(duration >= SPIN_NS / 1000.0 && begin >= 0 && begin + duration <= wall_us,
               "%g + %g of %g us", begin, duration, wall_us);
     cr_assert(!seen[node][replay]++, "node %zu twice in replay %zu", node, replay);
 }
 
 /* Each lane's name, and that its spans do not add up to more than the time that passed. */
-static void check_lanes(const struct json *trace, double wall_us, uint32_t workers)
+static void check_lanes(const json_t *trace, double wall_us, uint32_t workers)
 {
-    const struct json *e = json_get(trace, "traceEvents")->first;
+    const json_t *events = json_object_get(trace, "traceEvents"), *e, *s;
     uint32_t lanes = 0;
-    for (; e; e = e->next) {
-        const char *name = strcmp(json_text(e, "name"), "thread_name") != 0
+    for (size_t i = 0; (e = json_array_get(events, i)); i++) {
+        const char *name = strcmp(text(e, "name"), "thread_name") != 0
                                ? NULL
-                               : json_text(json_get(e, "args"), "name");
+                               : text(json_object_get(e, "args"), "name");
         double sum = 0;
+        size_t at = 0;
         char expected[96];
         if (!name)
             continue;
@@ -155,9 +164,9 @@ static void check_lanes(const struct json *trace, double wall_us, uint32_t worke
                  (unsigned)(name[strlen("exec 'three 'nodes'' lane ")] - '0'),
                  (unsigned)(name[strlen(name) - 2] - '0'));
         cr_assert_str_eq(name, expected);
-        for (const struct json *s = first_span(trace); s; s = span_at(s->next))
-            if (json_number(s, "tid") == json_number(e, "tid"))
-                sum += json_number(s, "dur");
+        while ((s = span_at(trace, &at)))
+            if (number(s, "tid") == number(e, "tid"))
+                sum += number(s, "dur");
         cr_assert(sum > 0 && sum <= wall_us, "lane '%s': %g of %g us", name, sum, wall_us);
         lanes++;
     }
@@ -169,7 +178,8 @@ static void twelve_spans(const struct et_mode *mode, uint32_t workers)
     rondo_runtime rt = et_runtime(workers);
     unsigned char seen[3][REPLAYS] = { { 0 } };
     rondo_exec exec = three_nodes(rt, mode, workers);
-    struct json *trace;
+    const json_t *s;
+    json_t *trace;
     double wall_us;
     int64_t begin = et_now_ns();
     ET_OK(rondo_trace_start(rt, 0));
@@ -181,10 +191,10 @@ static void twelve_spans(const struct et_mode *mode, uint32_t workers)
     ET_OK(rondo_replay_and_wait(exec, NULL, -1, NULL));
     cr_assert_eq(count_spans(trace, NULL), 3 * REPLAYS, "%s: %zu spans", mode->name,
                  count_spans(trace, NULL));
-    for (const struct json *s = first_span(trace); s; s = span_at(s->next))
+    for (size_t at = 0; (s = span_at(trace, &at));)
         check_span(s, wall_us, seen);
     check_lanes(trace, wall_us, workers);
-    json_free(trace);
+    json_decref(trace);
     ET_OK(rondo_exec_destroy(exec));
     ET_CLOSE(rt);
 }
@@ -203,7 +213,7 @@ Test(trace, starts_and_stops, .timeout = 60)
     rondo_runtime rt = et_runtime(1);
     rondo_runtime_statistics before, after;
     rondo_exec exec = three_nodes(rt, &et_modes[1], 1);
-    struct json *trace;
+    json_t *trace;
     struct text none = { NULL, 0, 0 };
     ET_OK(rondo_replay_and_wait(exec, NULL, -1, NULL));
     ET_IS(rondo_trace_stop(rt, gather, &none), RONDO_ERR_INVALID);
@@ -223,7 +233,7 @@ Test(trace, starts_and_stops, .timeout = 60)
     trace = stop(rt);
     for (int i = 0; i < 3; i++)
         cr_assert_eq(count_spans(trace, names[i].read), 2);
-    json_free(trace);
+    json_decref(trace);
     /* Nothing stays of it, and nothing is traced any more. */
     ET_OK(rondo_exec_destroy(exec));
     ET_OK(rondo_runtime_drain(rt));
@@ -234,7 +244,7 @@ Test(trace, starts_and_stops, .timeout = 60)
     ET_OK(rondo_trace_start(rt, 0));
     trace = stop(rt);
     cr_assert_eq(count_spans(trace, NULL), 0);
-    json_free(trace);
+    json_decref(trace);
     ET_CLOSE(rt);
 }
 
@@ -267,14 +277,14 @@ Test(trace, keeps_so_many_and_counts_the_rest, .timeout = 60)
 {
     rondo_runtime rt = et_runtime(1);
     rondo_exec exec = chain(rt, 10, RONDO_COMPILED);
-    struct json *trace;
+    json_t *trace;
     ET_OK(rondo_trace_start(rt, 2500)); /* more than one chunk of them */
     ET_OK(rondo_replay_and_wait(exec, &(rondo_replay_args){ .count = 1000 }, -1, NULL));
     trace = stop(rt);
     cr_assert_eq(count_spans(trace, "n"), 2500);
-    cr_assert_str_eq(json_text(json_get(trace, "otherData"), "spans"), "2500");
-    cr_assert_str_eq(json_text(json_get(trace, "otherData"), "dropped"), "7500");
-    json_free(trace);
+    cr_assert_str_eq(text(json_object_get(trace, "otherData"), "spans"), "2500");
+    cr_assert_str_eq(text(json_object_get(trace, "otherData"), "dropped"), "7500");
+    json_decref(trace);
     ET_OK(rondo_exec_destroy(exec));
     ET_CLOSE(rt);
 }
@@ -302,12 +312,12 @@ Test(trace, stops_in_the_midst_of_replays, .timeout = 120)
     for (int i = 0; i < 2; i++)
         cr_assert_eq(pthread_create(&thread[i], NULL, replay_on, &r[i]), 0);
     for (uint64_t k = 0; k < et_scaled(20, 3) || !spans; k++) { /* a busy machine may run none */
-        struct json *trace;
+        json_t *trace;
         ET_OK(rondo_trace_start(rt, 200));
         usleep(500);
         trace = stop(rt);
         spans += count_spans(trace, NULL);
-        json_free(trace);
+        json_decref(trace);
     }
     for (int i = 0; i < 2; i++) {
         atomic_store(&r[i].over, 1);
@@ -320,24 +330,24 @@ Test(trace, stops_in_the_midst_of_replays, .timeout = 120)
 
 /* ---- the environment */
 
-static struct json *read_file(const char *path)
+static json_t *read_file(const char *path)
 {
     FILE *f = fopen(path, "r");
-    static char text[1 << 16];
+    static char all[1 << 16];
     size_t n;
     cr_assert(f != NULL, "%s", path);
-    n = fread(text, 1, sizeof text - 1, f);
-    text[n] = 0;
+    n = fread(all, 1, sizeof all - 1, f);
+    all[n] = 0;
     fclose(f);
     unlink(path);
-    return read_json(text);
+    return read_json(all);
 }
 
 Test(trace, from_the_environment, .timeout = 60)
 {
     char path[64], second[80];
     rondo_runtime rt[2];
-    struct json *trace;
+    json_t *trace;
     snprintf(path, sizeof path, "/tmp/rondo-test-trace-%d.json", (int)getpid());
     snprintf(second, sizeof second, "%s.2", path);
     setenv("RONDO_TRACE", path, 1);
@@ -353,7 +363,7 @@ Test(trace, from_the_environment, .timeout = 60)
     for (int i = 0; i < 2; i++) {
         trace = read_file(i ? second : path);
         cr_assert_eq(count_spans(trace, NULL), (size_t)(3 * (2 + i)));
-        json_free(trace);
+        json_decref(trace);
     }
     /* What cannot be written does not keep a runtime from opening. */
     setenv("RONDO_TRACE", "/nowhere/at/all", 1);
@@ -379,7 +389,7 @@ static void skipped_nodes(const struct et_mode *mode)
     rondo_node fails, behind;
     rondo_param p;
     int32_t off = 0;
-    struct json *trace;
+    json_t *trace;
     rondo_instantiate_options o = { .mode = mode->mode,
                                     .order = mode->order,
                                     .schedule = mode->schedule,
@@ -405,7 +415,7 @@ static void skipped_nodes(const struct et_mode *mode)
     cr_assert_eq(count_spans(trace, "never"), 0, "%s", mode->name);
     cr_assert_eq(count_spans(trace, "fails"), 5, "%s", mode->name);
     cr_assert_eq(count_spans(trace, "behind"), 4, "%s", mode->name);
-    json_free(trace);
+    json_decref(trace);
     ET_OK(rondo_exec_destroy(exec));
     ET_OK(rondo_subgraph_destroy(g));
     ET_CLOSE(rt);
