@@ -9,6 +9,7 @@
 #include "src/machine/buffer.h"
 #include "subgraph/graph.h"
 
+#include <rondo/kernel.h>
 #include <rondo/read.h>
 
 enum rd_node_kind {
@@ -19,10 +20,15 @@ enum rd_node_kind {
     RD_NODE_ALLREDUCE, /* of one rank: a copy, or nothing where it is in place */
     RD_NODE_WAIT,
     RD_NODE_SIGNAL,
+    RD_NODE_KERNEL, /* on a device; rd_extra.kernel */
+    RD_NODE_LAUNCH, /* on a device: a task's function that enqueues */
     /* made by rd_subgraph_expand */
     RD_NODE_COMBINE, /* adds the shares of RONDO_REDUCE accesses to their slot */
     RD_NODE_RANK, /* a rank of a team but the first, whose accesses it has; no more edges of its own
                    */
+    /* made by rd_segments: the submission of a segment of a device, and its end */
+    RD_NODE_SUBMIT,
+    RD_NODE_SETTLE,
 };
 enum rd_slot_kind {
     RD_SLOT_FIXED,
@@ -31,7 +37,12 @@ enum rd_slot_kind {
     RD_SLOT_TEMPORARY, /* memory of the exec's, one per replay in flight */
     RD_SLOT_TOKEN,     /* no memory; its own address range in the analysis, elements of 1 byte */
 };
-enum { RD_PROCESSOR_ANY = 0xffff };
+/* rd_node.bound: a processor's index, or RD_PROCESSOR_ANY, or RD_ON_DEVICE + a device's. */
+enum { RD_PROCESSOR_ANY = 0xffff, RD_ON_DEVICE = 0x8000 };
+static inline int rd_bound_is_device(uint16_t bound)
+{
+    return bound >= RD_ON_DEVICE && bound != RD_PROCESSOR_ANY;
+}
 
 /* A normalised box: counts at least 1, absent dimensions first 0 and count 1. Same layout as
  * rondo_region. */
@@ -45,8 +56,12 @@ struct rd_slot {
     struct rd_buffer *
         *buffers; /* referenced; 1 of a fixed slot, `count` of a ring, none if bound */
     uint32_t count, ring_first, ring_stride; /* stride at least 1 */
-    uint32_t alias;      /* index of the slot it may share bytes with, itself if none */
-    uint8_t zeroed;      /* of a temporary */
+    uint32_t alias; /* index of the slot it may share bytes with, itself if none */
+    uint8_t zeroed; /* of a temporary */
+    uint8_t at_end; /* memory number + 1 (src/device/devices.h) where it is to be current at the
+                       end of a replay; 0: anywhere */
+    uint8_t memory; /* number of the memory that its buffers' bases lie in: 0 of all recorded
+                       slots; made by rd_residency_apply */
     uint64_t token_base; /* of a token: where its own address range begins, `bytes` long */
     /* Of a temporary that stands for a part of another slot: where its memory begins, counted in
      * bytes from element (0,0,0) of that slot; subtracted from an instance's address to give the
@@ -91,10 +106,28 @@ struct rd_extra {
     uint32_t sync;             /* index in syncs + 1 of a wait or signal node; 0: none */
     uint32_t team;             /* as recorded; of an expanded recording: the number of ranks */
     uint32_t stop_lag;
-    uint8_t flags; /* RONDO_HOSTED, _SPMD, _DETACHED, _MAY_STOP, _MAY_BLOCK */
+    uint8_t flags;   /* RONDO_HOSTED, _SPMD, _DETACHED, _MAY_STOP, _MAY_BLOCK */
+    uint32_t kernel; /* index in kernels + 1 of a kernel node; 0: none */
     /* of an expanded recording */
     uint32_t main; /* RD_NODE_RANK: the node of rank 0 */
     uint32_t rank;
+};
+
+/* What a kernel node runs. Equal images are one entry of `images`. */
+struct rd_image {
+    size_t at, bytes; /* in args */
+};
+struct rd_kernel_arg {
+    uint32_t kind;  /* RONDO_ARG_... */
+    uint32_t index; /* of an access of the node, or a parameter's index */
+    uint32_t bytes;
+    size_t value; /* offset in args */
+};
+struct rd_kernel {
+    uint32_t format, image, entry, options; /* image: index; entry, options: offsets in names */
+    uint32_t arg, arg_count;                /* in kernel_args */
+    uint32_t dimensions;
+    uint64_t global[3], local[3];
 };
 
 struct rd_patch {
@@ -177,6 +210,9 @@ struct rd_subgraph {
     RD_POOL(struct rd_extra) extras;
     RD_POOL(struct rd_when) whens;
     RD_POOL(struct rd_sync) syncs;
+    RD_POOL(struct rd_kernel) kernels;
+    RD_POOL(struct rd_kernel_arg) kernel_args;
+    RD_POOL(struct rd_image) images;
     /* Parts of inner subgraphs that were recorded into this one, and what they are here. */
     RD_POOL(struct rd_inner_part) inner;
     uint64_t tokens_end; /* bytes of all tokens so far: where the next one's range begins */
@@ -225,6 +261,10 @@ rondo_status rd_record_move(struct rd_subgraph *g, enum rd_node_kind kind,
 /* sync.c: RD_NODE_WAIT and RD_NODE_SIGNAL. */
 rondo_status rd_record_sync(struct rd_subgraph *g, enum rd_node_kind kind,
                             const rondo_sync_desc *desc, rondo_node *node);
+/* kernel.c */
+rondo_status rd_record_kernel(struct rd_subgraph *g, const rondo_kernel_desc *desc,
+                              rondo_node *node);
+rondo_status rd_record_launch(struct rd_subgraph *g, const rondo_task_desc *desc, rondo_node *node);
 /* inner.c: all that `inner` holds, recorded into g. */
 rondo_status rd_record_subgraph(struct rd_subgraph *g, const struct rd_subgraph *inner,
                                 const rondo_inner_desc *desc, rondo_node *node);
@@ -306,6 +346,8 @@ uint32_t rd_node_own_accesses(const struct rd_subgraph *g, uint32_t node);
 int rd_node_no_access(const struct rd_subgraph *g, uint32_t node);
 static inline rondo_processor rd_node_on(const struct rd_node *n)
 {
+    if (rd_bound_is_device(n->bound))
+        return RONDO_GPU(n->bound - RD_ON_DEVICE);
     return n->bound == RD_PROCESSOR_ANY ? (rondo_processor)RONDO_ANY_CPU : RONDO_CPU(n->bound);
 }
 

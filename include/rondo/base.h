@@ -29,7 +29,8 @@ extern "C" {
     X(RONDO_ERR_WOULD_BLOCK, 6, "a task may not block")                                \
     X(RONDO_ERR_MEMORY, 7, "out of memory")                                            \
     X(RONDO_ERR_SYSTEM, 8, "an operating system call failed")                          \
-    X(RONDO_ERR_DEADLINE, 9, "past its deadline")
+    X(RONDO_ERR_DEADLINE, 9, "past its deadline")                                      \
+    X(RONDO_ERR_DEVICE_LOST, 10, "a device failed and takes no more work")
 
 enum {
 #define RONDO_STATUS_ENUM(name, value, text) name = (value),
@@ -77,12 +78,19 @@ typedef struct rondo_event {
     uint64_t source, count;
 } rondo_event;
 
-/* A processor: RONDO_ANY_CPU, or RONDO_CPU(i) for the i-th worker of the runtime. */
+/* A processor: RONDO_ANY_CPU, RONDO_CPU(i) for the i-th worker of the runtime, or RONDO_GPU(i) for
+ * the i-th device that it opened. */
 typedef uint32_t rondo_processor;
 enum { RONDO_ANY_CPU = 0 };
+/* A memory: where bytes of a buffer may be. RONDO_HOST, RONDO_PINNED (host memory that devices copy
+ * from and to at full speed), or RONDO_GPU_MEMORY(i), that of RONDO_GPU(i). 0: none named. */
+typedef uint32_t rondo_memory;
+enum { RONDO_HOST = 1, RONDO_PINNED = 2 };
 /* A time that never comes. */
 enum { RONDO_NEVER = -1 };
 static inline rondo_processor RONDO_CPU(uint32_t i) { return (rondo_processor)(1u << 24 | i); }
+static inline rondo_processor RONDO_GPU(uint32_t i) { return (rondo_processor)(2u << 24 | i); }
+static inline rondo_memory RONDO_GPU_MEMORY(uint32_t i) { return (rondo_memory)(2u << 24 | i); }
 
 /* The text of a status; a fixed string for an unknown one. Any thread, never blocks. */
 RONDO_API const char *rondo_status_string(rondo_status status);

@@ -24,6 +24,7 @@
 #include <rondo/buffer.h>
 #include <rondo/counter.h>
 #include <rondo/exec.h>
+#include <rondo/kernel.h>
 #include <rondo/loop.h>
 #include <rondo/read.h>
 #include <rondo/runtime.h>

@@ -46,6 +46,14 @@ typedef struct rondo_runtime_options {
      * libraries. A start that returns another status than RONDO_OK fails the open with it. */
     rondo_status (*thread_start)(void *context, rondo_processor processor);
     void (*thread_stop)(void *context, rondo_processor processor);
+    /* The devices to open, in the order of RONDO_GPU(i): "opencl" (all that its drivers have),
+     * "opencl:0,opencl:1" (by number), "opencl:0/2" (split into two sub-devices), "all" (of every
+     * backend that is there; none is no error), "none". NULL: what RONDO_DEVICES says, else none.
+     * INVALID: a device that was named and is not there; the message says why. */
+    const char *devices;
+    /* Bytes that Rondo may take of each device's memory. 0: RONDO_DEVICE_BYTES, else nine tenths.
+     */
+    uint64_t device_bytes;
 } rondo_runtime_options;
 
 enum { RONDO_SHARED = 1 };
@@ -102,6 +110,22 @@ RONDO_API rondo_status rondo_processor_cpu(rondo_runtime runtime, rondo_processo
 
 /* ---- what there is */
 
+/* How many devices the runtime has opened: RONDO_GPU(0) to RONDO_GPU(count - 1). */
+RONDO_API rondo_status rondo_runtime_devices(rondo_runtime runtime, uint32_t *count);
+
+typedef struct rondo_device_info {
+    char name[96];
+    char backend[16];
+    uint64_t memory_bytes; /* of the device */
+    uint64_t limit_bytes;  /* that Rondo may take */
+    uint64_t used_bytes;   /* that it has taken */
+    uint32_t units;        /* compute units */
+    uint32_t lost;         /* 1: it failed and takes no more work */
+} rondo_device_info;
+/* INVALID: `device` is no RONDO_GPU of the runtime. */
+RONDO_API rondo_status rondo_runtime_device_sized(rondo_runtime runtime, rondo_processor device,
+                                                  rondo_device_info *info, size_t info_bytes);
+
 /* The machine, as far as the process may see it, and what a runtime makes of it. */
 typedef struct rondo_machine {
     uint32_t packages, cores, cpus;
@@ -145,6 +169,11 @@ static inline rondo_status rondo_runtime_stats(rondo_runtime runtime,
                                                rondo_runtime_statistics *statistics)
 {
     return rondo_runtime_stats_sized(runtime, statistics, sizeof *statistics);
+}
+static inline rondo_status rondo_runtime_device(rondo_runtime runtime, rondo_processor device,
+                                                rondo_device_info *info)
+{
+    return rondo_runtime_device_sized(runtime, device, info, sizeof *info);
 }
 static inline rondo_status rondo_runtime_machine(rondo_runtime runtime, rondo_machine *machine)
 {

@@ -55,6 +55,10 @@ typedef struct rondo_slot_desc {
     /* This slot may share bytes with that one; their accesses are ordered as if they did. */
     rondo_slot alias_of;
     uint32_t flags; /* RONDO_TEMPORARY, RONDO_ZEROED */
+    /* Where the slot's bytes are to be current at the end of every replay, whatever the nodes do:
+     * RONDO_HOST for a program that looks at them each step. 0: wherever they are. Of slots with
+     * buffers. */
+    rondo_memory at_end;
 } rondo_slot_desc;
 
 enum {

@@ -8,18 +8,28 @@
 
 #include <rondo/buffer.h>
 
+/* A copy of a buffer's bytes in a device's memory, at the buffer's own pitches. Made by the keeper,
+ * kept as long as the buffer; `shadow` is what slots of that memory name: a buffer like any other
+ * but for its base. */
+struct rd_instance {
+    struct rd_buffer *shadow; /* NULL: there is none */
+    int external;             /* the caller's memory */
+};
+
 struct rd_buffer {
     struct rd_runtime *rt;
     rd_atomic64 refs;
     rd_atomic64 maps; /* not yet unmapped */
     char *name;
     rondo_shape shape; /* complete: absent extents 1, pitches filled in */
-    char *base;        /* element (0,0,0) */
+    char *base;        /* element (0,0,0) in host memory; NULL: it has no host instance so far */
     size_t bytes;      /* from base to the end of the last element */
     struct rd_buffer
         *part_of; /* referenced; whose bytes these are. NULL: its own or the caller's */
     int owned;    /* allocated by the runtime, owned_bytes of them */
     size_t owned_bytes;
+    int pinned;           /* allocated by a device's backend for its copies */
+    struct rd_keep *keep; /* src/machine/keeper.h: its instances; NULL: the host's alone */
 };
 
 /* Completes a shape: absent extents become 1, pitches of 0 dense. INVALID with a message that

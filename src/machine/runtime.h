@@ -11,6 +11,8 @@
 
 struct rd_worker;
 struct rd_cleaner;
+struct rd_devices;
+struct rd_keeper;
 struct rd_host;
 struct rd_trace;
 
@@ -34,8 +36,10 @@ struct rd_runtime {
     rd_atomic(struct rd_worker *) helpers; /* of all execs; changed under a lock of runtime.c */
     uint32_t opens;                        /* RONDO_SHARED: not yet closed; under another */
     struct rd_cleaner *cleaner;
-    struct rd_trace *trace; /* src/trace */
-    rd_atomic32 tracing;    /* a trace runs: frames filled from now on are RD_SLOW_TIMED */
+    struct rd_trace *trace;     /* src/trace */
+    struct rd_devices *devices; /* src/device/devices.h; NULL: none were opened */
+    struct rd_keeper *keeper;   /* src/machine/keeper.h: of buffers' instances; NULL: no devices */
+    rd_atomic32 tracing;        /* a trace runs: frames filled from now on are RD_SLOW_TIMED */
     /* Whose turn it is to be the one team that runs (src/frame/team.c): tickets given out, the one
      * served, who waits for its turn. */
     rd_atomic64 gang_tickets, gang_turn, gang_wake;
