@@ -131,7 +131,7 @@ static rondo_status measure(struct rd_reader *r, uint64_t *bytes)
 static rondo_status make_buffer(struct rd_reader *r, const char *name, const rondo_shape *shape,
                                 struct rd_buffer *whole, uint64_t offset, struct rd_buffer **buffer)
 {
-    rondo_buffer_desc d = { name, *shape, NULL };
+    rondo_buffer_desc d = { .name = name, .shape = *shape };
     rondo_status status;
     if (whole) {
         d.host = whole->base + offset;

@@ -22,7 +22,7 @@ static int nothing(rondo_task *self, const void *arg)
 static int make_buffer(rondo_runtime rt, const char *name, rondo_shape shape, void *host,
                        rondo_buffer *buffer)
 {
-    rondo_buffer_desc d = { name, shape, host };
+    rondo_buffer_desc d = { name, shape, host, 0, NULL };
     return rondo_buffer_create(rt, &d, buffer) != RONDO_OK;
 }
 

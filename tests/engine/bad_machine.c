@@ -136,18 +136,18 @@ static rondo_status cpu_of_any(struct bad *b, int good)
 
 /* ---- buffers */
 
-#define BUFFER(called, change)                                          \
-    static rondo_status called(struct bad *b, int good)                 \
-    {                                                                   \
-        rondo_buffer buffer = { UNTOUCHED };                            \
-        rondo_runtime rt = b->rt;                                       \
-        rondo_buffer_desc d = { "bad", { 8, { 10, 4 }, { 0 } }, NULL }; \
-        if (!good) {                                                    \
-            change;                                                     \
-        }                                                               \
-        rondo_status status = rondo_buffer_create(rt, &d, &buffer);     \
-        check_untouched(b, status, buffer.id);                          \
-        return status ? status : rondo_buffer_destroy(buffer);          \
+#define BUFFER(called, change)                                                     \
+    static rondo_status called(struct bad *b, int good)                            \
+    {                                                                              \
+        rondo_buffer buffer = { UNTOUCHED };                                       \
+        rondo_runtime rt = b->rt;                                                  \
+        rondo_buffer_desc d = { .name = "bad", .shape = { 8, { 10, 4 }, { 0 } } }; \
+        if (!good) {                                                               \
+            change;                                                                \
+        }                                                                          \
+        rondo_status status = rondo_buffer_create(rt, &d, &buffer);                \
+        check_untouched(b, status, buffer.id);                                     \
+        return status ? status : rondo_buffer_destroy(buffer);                     \
     }
 BUFFER(buffer_of_no_runtime, rt.id = 0)
 BUFFER(buffer_of_nothing, d.shape.elem_bytes = 0)
@@ -162,7 +162,7 @@ BUFFER(buffer_past_memory, d.host = (void *)(UINTPTR_MAX - 100))
 static rondo_status buffer_without_description(struct bad *b, int good)
 {
     rondo_buffer buffer = { UNTOUCHED };
-    rondo_buffer_desc d = { "bad", { 8, { 10 }, { 0 } }, NULL };
+    rondo_buffer_desc d = { "bad", { 8, { 10 }, { 0 } }, NULL, 0, NULL };
     rondo_status status = rondo_buffer_create_sized(b->rt, good ? &d : NULL, sizeof d, &buffer);
     check_untouched(b, status, buffer.id);
     return status ? status : rondo_buffer_destroy(buffer);
@@ -171,7 +171,7 @@ static rondo_status buffer_without_description(struct bad *b, int good)
 static rondo_status buffer_without_output(struct bad *b, int good)
 {
     rondo_buffer buffer;
-    rondo_buffer_desc d = { "bad", { 8, { 10 }, { 0 } }, NULL };
+    rondo_buffer_desc d = { "bad", { 8, { 10 }, { 0 } }, NULL, 0, NULL };
     rondo_status status = rondo_buffer_create(b->rt, &d, good ? &buffer : NULL);
     return status ? status : rondo_buffer_destroy(buffer);
 }

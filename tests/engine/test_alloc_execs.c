@@ -98,7 +98,7 @@ static rondo_runtime open_runtime(const rondo_runtime_options *more)
 
 static void open_world(struct world *w)
 {
-    rondo_buffer_desc d = { "sum", { sizeof *w->sums, { CELLS + 1 }, { 0 } }, w->sums };
+    rondo_buffer_desc d = { "sum", { sizeof *w->sums, { CELLS + 1 }, { 0 } }, w->sums, 0, NULL };
     TRY_OUT(w->sum, rondo_buffer_create(w->rt, &d, &w->sum));
     TRY_OUT(w->counter, rondo_counter_create(w->rt, 1, &w->counter));
 }

@@ -65,9 +65,9 @@ static void open_all(struct program *p)
         .cpus = cpus, .allocate = allocate, .release = release, .context = &hooks
     };
     TRY_OUT(p->rt, rondo_runtime_open(&o, &p->rt));
-    rondo_buffer_desc d = { "sum", cells, p->sum_bytes };
+    rondo_buffer_desc d = { "sum", cells, p->sum_bytes, 0, NULL };
     TRY_OUT(p->sum, rondo_buffer_create(p->rt, &d, &p->sum));
-    d = (rondo_buffer_desc){ "owned", cells, NULL };
+    d = (rondo_buffer_desc){ "owned", cells, NULL, 0, NULL };
     for (int i = 0; i < 2; i++)
         TRY_OUT(p->ring[i], rondo_buffer_create(p->rt, &d, &p->ring[i]));
     TRY_OUT(p->spare, rondo_buffer_create(p->rt, &d, &p->spare));

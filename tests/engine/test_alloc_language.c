@@ -72,9 +72,9 @@ static void open_all(struct program *p)
         .cpus = cpus, .allocate = allocate, .release = release, .context = &hooks
     };
     TRY_OUT(p->rt, rondo_runtime_open(&o, &p->rt));
-    rondo_buffer_desc d = { "sum", { 8, { 8 }, { 0 } }, p->sum_bytes };
+    rondo_buffer_desc d = { "sum", { 8, { 8 }, { 0 } }, p->sum_bytes, 0, NULL };
     TRY_OUT(p->sum, rondo_buffer_create(p->rt, &d, &p->sum));
-    d = (rondo_buffer_desc){ "flags", { 4, { 2 }, { 0 } }, p->flag_bytes };
+    d = (rondo_buffer_desc){ "flags", { 4, { 2 }, { 0 } }, p->flag_bytes, 0, NULL };
     TRY_OUT(p->flags, rondo_buffer_create(p->rt, &d, &p->flags));
     p->flag_bytes[0] = 1;
     TRY_OUT(p->counter, rondo_counter_create(p->rt, 0, &p->counter));

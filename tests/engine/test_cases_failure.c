@@ -315,9 +315,11 @@ static void overlap_case(const struct et_mode *mode, int alias)
     rondo_subgraph g;
     rondo_buffer left, middle, right;
     rondo_exec exec;
-    ET_OK(rondo_buffer_create(rt, &(rondo_buffer_desc){ "left", shape, bytes }, &left));
-    ET_OK(rondo_buffer_create(rt, &(rondo_buffer_desc){ "middle", shape, bytes + 4 }, &middle));
-    ET_OK(rondo_buffer_create(rt, &(rondo_buffer_desc){ "right", shape, bytes + 8 }, &right));
+    ET_OK(rondo_buffer_create(rt, &(rondo_buffer_desc){ "left", shape, bytes, 0, NULL }, &left));
+    ET_OK(rondo_buffer_create(rt, &(rondo_buffer_desc){ "middle", shape, bytes + 4, 0, NULL },
+                              &middle));
+    ET_OK(rondo_buffer_create(rt, &(rondo_buffer_desc){ "right", shape, bytes + 8, 0, NULL },
+                              &right));
     ET_OK(rondo_subgraph_create(rt, NULL, &g));
     rondo_slot in = rondo_subgraph_slot(g, &(rondo_slot_desc){ .name = "in", .shape = shape });
     rondo_slot_desc d = { .name = "out", .shape = shape };

@@ -110,7 +110,7 @@ Test(engine_threads, four_threads_replay_one_exec, .timeout = 300)
     uint64_t replays = et_scaled(3000, 200);
     for (int k = 0; k < ET_MODES; k++) {
         uint64_t sum[3] = { 0 }, expected = 0;
-        rondo_buffer_desc desc = { "sum", { 8, { 3 }, { 0 } }, sum };
+        rondo_buffer_desc desc = { "sum", { 8, { 3 }, { 0 } }, sum, 0, NULL };
         rondo_buffer buffer;
         struct shared s = shared_open(2, &desc, &buffer);
         struct client clients[THREADS];
@@ -147,7 +147,7 @@ static void execs_of_one_subgraph(const struct et_mode *mode, uint64_t replays)
                                     .order = mode->order,
                                     .schedule = mode->schedule };
     for (uint64_t t = 0; t < THREADS; t++) {
-        rondo_buffer_desc desc = { "sum", { 8, { 3 }, { 0 } }, sum[t] };
+        rondo_buffer_desc desc = { "sum", { 8, { 3 }, { 0 } }, sum[t], 0, NULL };
         clients[t] = (struct client){ .s = &s, .me = t, .replays = replays };
         ET_OK(rondo_buffer_create(s.rt, &desc, &clients[t].bound));
         ET_OK(rondo_instantiate(s.g, &o, &clients[t].exec));
@@ -183,7 +183,7 @@ struct apart {
 static void *live_apart(void *of)
 {
     struct apart *a = of;
-    rondo_buffer_desc desc = { "sum", { 8, { 3 }, { 0 } }, a->sum };
+    rondo_buffer_desc desc = { "sum", { 8, { 3 }, { 0 } }, a->sum, 0, NULL };
     rondo_buffer buffer;
     struct shared s = shared_open(2, &desc, &buffer);
     struct client c = { .s = &s, .replays = a->replays };
@@ -256,7 +256,7 @@ Test(engine_threads, a_concurrent_exec_serves_four_threads, .timeout = 300)
         rondo_instantiate_options o = { .mode = modes[k], .order = RONDO_CONCURRENT, .window = 2 };
         ET_OK(rondo_instantiate(s.g, &o, &exec));
         for (int t = 0; t < THREADS; t++) {
-            rondo_buffer_desc desc = { "sum", { 8, { 3 }, { 0 } }, sum[t] };
+            rondo_buffer_desc desc = { "sum", { 8, { 3 }, { 0 } }, sum[t], 0, NULL };
             own[t] = (struct own){ .s = &s, .exec = exec, .replays = replays };
             ET_OK(rondo_buffer_create(s.rt, &desc, &own[t].buffer));
         }

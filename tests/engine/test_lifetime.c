@@ -160,8 +160,8 @@ Test(engine_lifetime, bindings_while_execs_are_freed, .timeout = 300)
     rondo_exec exec;
     ET_OK(rondo_subgraph_create(churn.rt, NULL, &g));
     for (int i = 0; i < 2; i++)
-        ET_OK(
-            rondo_buffer_create(churn.rt, &(rondo_buffer_desc){ "sum", one, &sum[i] }, &buffer[i]));
+        ET_OK(rondo_buffer_create(churn.rt, &(rondo_buffer_desc){ "sum", one, &sum[i], 0, NULL },
+                                  &buffer[i]));
     rondo_slot slot = rondo_subgraph_slot(g, &(rondo_slot_desc){ .name = "sum", .shape = one });
     ET_HANDLE(rondo_record_task(
         g, &(rondo_task_desc){ .fn = add_bound,

@@ -63,7 +63,7 @@ static rondo_buffer begin(const rondo_instantiate_options *options)
     rondo_buffer buffer;
     memset(&s, 0, sizeof s);
     rt = et_runtime(2);
-    rondo_buffer_desc d = { "sum", { 8, { 1 }, { 0 } }, s.sum };
+    rondo_buffer_desc d = { "sum", { 8, { 1 }, { 0 } }, s.sum, 0, NULL };
     ET_OK(rondo_buffer_create(rt, &d, &buffer));
     ET_OK(rondo_loop_create(rt, &(rondo_subgraph_desc){ .name = "step" }, options, &loop));
     return buffer;

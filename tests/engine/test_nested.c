@@ -91,7 +91,7 @@ static void run_depth(const struct et_mode *mode, int depth)
     rondo_subgraph g = nest(&in, depth, &last);
     memcpy(want, bytes, sizeof want);
     for (int i = 0; i < 2; i++) {
-        rondo_buffer_desc d = { NULL, { 8, { CELLS }, { 0 } }, bytes[i] };
+        rondo_buffer_desc d = { NULL, { 8, { CELLS }, { 0 } }, bytes[i], 0, NULL };
         ET_OK(rondo_buffer_create(rt, &d, &buffer[i]));
     }
     ET_OK(rondo_instantiate(g, &o, &exec));
@@ -138,7 +138,7 @@ Test(nested, values_of_a_call_with_a_count, .timeout = 60)
     in = make_inner();
     other = make_inner();
     for (int i = 0; i < 2; i++) {
-        rondo_buffer_desc d = { NULL, { 8, { CELLS }, { 0 } }, bytes[i] };
+        rondo_buffer_desc d = { NULL, { 8, { CELLS }, { 0 } }, bytes[i], 0, NULL };
         ET_OK(rondo_buffer_create(rt, &d, &buffer[i]));
     }
     g = nest(&in, 2, &node);
@@ -201,7 +201,7 @@ Test(nested, mapped_slots, .timeout = 60)
         in = make_inner();
         ET_OK(rondo_subgraph_create(rt, NULL, &g));
         for (int i = 0; i < 2; i++) {
-            rondo_buffer_desc d = { NULL, { 8, { CELLS }, { 0 } }, bytes[i] };
+            rondo_buffer_desc d = { NULL, { 8, { CELLS }, { 0 } }, bytes[i], 0, NULL };
             ET_OK(rondo_buffer_create(rt, &d, &buffer[i]));
             slot[i] = rondo_subgraph_slot(g, &(rondo_slot_desc){ .buffer = buffer[i] });
         }
@@ -250,7 +250,7 @@ static void run_conditions(const struct et_mode *mode, uint32_t edges)
                                     .schedule = mode->schedule };
     uint64_t count[1] = { 0 }, want = 0;
     int32_t flag[1] = { 0 }, go = 0;
-    rondo_buffer_desc d = { "count", { 8, { 1 }, { 0 } }, count };
+    rondo_buffer_desc d = { "count", { 8, { 1 }, { 0 } }, count, 0, NULL };
     rondo_subgraph g[3] = { { 0 } };
     rondo_buffer count_buffer, flag_buffer;
     rondo_param param;
@@ -258,7 +258,7 @@ static void run_conditions(const struct et_mode *mode, uint32_t edges)
     rondo_node node, second;
     rondo_exec exec;
     ET_OK(rondo_buffer_create(rt, &d, &count_buffer));
-    d = (rondo_buffer_desc){ "flag", { 4, { 1 }, { 0 } }, flag };
+    d = (rondo_buffer_desc){ "flag", { 4, { 1 }, { 0 } }, flag, 0, NULL };
     ET_OK(rondo_buffer_create(rt, &d, &flag_buffer));
     for (int i = 0; i < 3; i++)
         ET_OK(rondo_subgraph_create(rt, &(rondo_subgraph_desc){ .flags = edges }, &g[i]));

@@ -35,7 +35,7 @@ static void no_call(void *context) { (void)context; }
 static rondo_buffer buffer_of(struct full *f, const char *name, rondo_shape shape, void *host)
 {
     rondo_buffer b;
-    OK(rondo_buffer_create(f->rt, &(rondo_buffer_desc){ name, shape, host }, &b));
+    OK(rondo_buffer_create(f->rt, &(rondo_buffer_desc){ name, shape, host, 0, NULL }, &b));
     return b;
 }
 
