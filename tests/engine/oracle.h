@@ -19,6 +19,7 @@ struct rg_outcome {
 struct rg_expected_step {
     int known;
     struct rg_outcome outcome; /* of RG_REPLAY: of its last replay */
+    uint64_t look[2];          /* after its chore: hashes of all memory, and of what is home */
 };
 
 struct rg_expected {

@@ -11,6 +11,9 @@ static const char *const step_kinds[] = { "replay",    "replay and wait", "wait 
                                           "set_param", "set_mode",        "reset",     "event_at",
                                           "update",    "update_task",     "enable" };
 
+static const char *const chores[] = { "nothing", "look",    "poke",  "touch",          "sync",
+                                      "map",     "address", "visit", "visit on device" };
+
 static void print_when(const struct rg_when *w)
 {
     if (w->every)
@@ -48,6 +51,8 @@ static void print_record(const struct rg_program *p, uint32_t i)
         fprintf(stderr, ", flags 0x%x team %u lag %u", r->flags, r->team, r->stop_lag);
     if (r->on >= 0)
         fprintf(stderr, ", on %d", r->on);
+    if (r->device >= 0)
+        fprintf(stderr, ", on device %d%s", r->device, r->by_address ? ", by address" : "");
     if (r->fail_every)
         fprintf(stderr, ", fails 1 in %u", r->fail_every);
     for (uint32_t q = 0; q < r->param_count; q++)
@@ -74,6 +79,8 @@ static void print_step(const struct rg_program *p, uint32_t i)
         fprintf(stderr, " p%u", s->param);
     if (s->kind >= RG_EVENT_AT)
         fprintf(stderr, " n%u version %u", s->record, s->version);
+    if (s->chore)
+        fprintf(stderr, ", then %s b%u", chores[s->chore], s->chore_buffer);
     fprintf(stderr, "\n");
 }
 
