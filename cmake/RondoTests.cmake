@@ -158,6 +158,12 @@ foreach(example loop cholesky heat wrap rebuild rates cg trisolve md)
       ENVIRONMENT "${test_environment}")
   endif()
 endforeach()
+if(TARGET example_loop)
+  add_test(NAME without_opencl COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/without_opencl
+    ${CMAKE_BINARY_DIR})
+  set_tests_properties(without_opencl PROPERTIES LABELS examples TIMEOUT ${test_timeout}
+    ENVIRONMENT "${test_environment}")
+endif()
 if(TARGET example_cholesky)
   add_test(NAME cholesky_inputs COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/cholesky_inputs
     $<TARGET_FILE:example_cholesky>)
