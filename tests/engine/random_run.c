@@ -468,7 +468,7 @@ static rondo_status make_execs(struct play *y, const rondo_instantiate_options *
 static int says_what_is_missing(void)
 {
     const char *text = rondo_error_message();
-    return strstr(text, "bytes") && strstr(text, "'n") && strstr(text, "gpu");
+    return strstr(text, "bytes") && (strstr(text, "device") || strstr(text, "GPU"));
 }
 
 static int instantiate(struct play *y)
@@ -501,7 +501,8 @@ static int instantiate(struct play *y)
         status = make_execs(y, &o);
         rg_not_compiled += status == RONDO_OK;
     }
-    y->run->refused = status != RONDO_OK && y->run->limited && says_what_is_missing();
+    y->run->refused = (status == RONDO_ERR_INVALID || status == RONDO_ERR_MEMORY) &&
+                      y->run->limited && says_what_is_missing();
     if (status != RONDO_OK && !y->run->refused)
         rg_run_wrong(y->run, "instantiate: %s", rondo_error_message());
     return status != RONDO_OK;

@@ -85,7 +85,7 @@ static int run_once(const struct rg_program *p, uint32_t v, uint32_t at, rondo_r
     int wrong = rg_play(run, &place, &variants[v], expected);
     if (wrong)
         tell(p, variants[v].name, places[at].name, run->what);
-    t->refused += run->refused;
+    t->refused += (uint64_t)run->refused;
     t->executions++;
     t->by_variant[v]++;
     t->by_place[at]++;
