@@ -324,7 +324,7 @@ static const struct bad_case kernels[] = {
     ROW("a group in an absent dimension", items_local_in_absent,
         "node 'bad': global[2] is 0 and local[2] 3, with dimensions 2"),
     ROW("too many work items", items_too_many,
-        "node 'bad': global is 1099511627776 x 50331648 x 1, more work items than 64 bits count"),
+        "node 'bad': global is 1099511627776 x 50331648 x 1, more than 2^63 - 1 work items"),
     ROW("a group in a part of the dimensions", items_local_in_part,
         "node 'bad': local is {8, 0, 0}: all of 2 dimensions or none"),
     ROW("a group that does not divide", items_not_divided,
