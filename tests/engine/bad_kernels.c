@@ -168,6 +168,11 @@ KERNEL(items_group_larger, d.local[1] = 12)
 
 /* ---- launches, and what else is on a device */
 
+static rondo_status launch_without_description(struct bad *b, int good)
+{
+    rondo_task_desc d = b->task;
+    return bad_built(b, rondo_record_launch_sized(b->g, good ? &d : NULL, sizeof d).id);
+}
 LAUNCH(launch_without_function, d.fn = NULL)
 LAUNCH(launch_without_argument, d.arg = NULL)
 LAUNCH(launch_hosted, d.flags = RONDO_HOSTED)
@@ -331,6 +336,7 @@ static const struct bad_case kernels[] = {
         "node 'bad': local[0] 7 does not divide global[0] 64"),
     ROW("a group larger than all", items_group_larger,
         "node 'bad': local[1] 12 does not divide global[1] 6"),
+    ROW("no launch", launch_without_description, "rondo_task_desc is NULL"),
     ROW("a launch without function", launch_without_function, "node 'bad': fn is NULL"),
     ROW("a launch without its argument", launch_without_argument,
         "node 'bad': arg is NULL and arg_bytes 8"),
