@@ -39,7 +39,7 @@ static rondo_status add_kernel(struct rd_exec *x, const struct rd_subgraph *e, u
     const struct rd_device *device = &x->rt->devices->device[n->bound - RD_ON_DEVICE];
     const struct rd_image *image = &e->images.item[k->image];
     const struct rd_kernel_source source = { .format = k->format,
-                                             .image = e->args.item + image->at,
+                                             .image = e->sources.item + image->source,
                                              .image_bytes = image->bytes,
                                              .entry = rd_subgraph_text(e, k->entry),
                                              .options = k->options ? rd_subgraph_text(e, k->options)
