@@ -53,10 +53,10 @@ static void fill_base(struct rd_exec *x, struct rd_frame *f, const struct rd_req
             const struct rd_exec_slot *slot = &x->slot[s];
             uint64_t at =
                 (slot->ring_first + f->index % slot->count * slot->ring_stride) % slot->count;
-            f->own_base[s] = slot->buffers[at]->base;
+            f->own_base[s] = rd_buffer_base(slot->buffers[at]);
         }
     for (uint32_t i = 0; i < call->binding_count; i++)
-        f->own_base[call->slot[i]] = call->buffer[i]->base;
+        f->own_base[call->slot[i]] = rd_buffer_base(call->buffer[i]);
 }
 
 static void hold(struct rd_exec *x, struct rd_frame *f, const struct rd_request *call)

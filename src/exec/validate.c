@@ -82,7 +82,7 @@ static rondo_status check_overlap(const struct rd_exec *x, uint32_t slot,
                                   const struct rd_buffer *buffer, uint64_t low, uint64_t high,
                                   uint32_t other)
 {
-    uint64_t begin = (uint64_t)(uintptr_t)buffer->base, end = begin + x->slot[slot].bytes;
+    uint64_t begin = rd_buffer_address_of(buffer), end = begin + x->slot[slot].bytes;
     if (begin >= high || low >= end || x->slot[slot].alias == x->slot[other].alias)
         return RONDO_OK;
     return rd_error(
@@ -101,7 +101,7 @@ static rondo_status check_overlaps(const struct rd_exec *x, const struct rd_requ
     const uint64_t *range = x->fixed_range;
     rondo_status status = RONDO_OK;
     for (uint32_t j = 0; j < i && !status; j++) {
-        uint64_t low = (uint64_t)(uintptr_t)call->buffer[j]->base;
+        uint64_t low = rd_buffer_address_of(call->buffer[j]);
         status = check_overlap(x, call->slot[i], call->buffer[i], low,
                                low + x->slot[call->slot[j]].bytes, call->slot[j]);
     }

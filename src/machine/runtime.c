@@ -9,6 +9,7 @@
 #include "src/cleaner/cleaner.h"
 #include "src/event/source.h"
 #include "src/machine/host.h"
+#include "src/machine/keeper.h"
 #include "src/machine/spin.h"
 #include "src/machine/topology.h"
 #include "src/machine/where.h"
@@ -287,6 +288,7 @@ void rd_runtime_end(struct rd_runtime *rt)
 {
     rd_where_remove(rt);
     rd_rcu_synchronize(); /* nobody is between finding the handle and counting a reference */
+    rd_keeper_stop(rt);
     stop_threads(rt);
     rd_trace_close(rt->trace);
     rd_cpus_free(&rt->alloc, &rt->anywhere);
