@@ -114,6 +114,20 @@ static void fill_gates(const struct rd_exec *x, struct rd_track *t, struct rd_fr
     }
 }
 
+/* All replays of a call wait for its copies: on several tracks none is before all others. */
+static void fill_fetch(struct rd_frame *f, struct rd_fetch *fetch)
+{
+    rd_fetch_unref(f->fetch); /* of the slot's last replay that had some */
+    f->fetch = NULL;
+    if (!fetch || (rd_load_acquire(&fetch->over) && !fetch->status))
+        return;
+    rd_fetch_ref(fetch);
+    f->fetch = fetch;
+    f->slow |= RD_SLOW_FETCH;
+    f->gate[f->gate_count++] =
+        (struct rd_gate){ fetch->source, fetch->event.source, fetch->event.count, 0 };
+}
+
 /* What few frames have. */
 static void fill_special(struct rd_exec *x, struct rd_track *t, struct rd_frame *f,
                          const struct rd_request *call, uint64_t k)
@@ -185,6 +199,8 @@ void rd_frame_fill(struct rd_exec *x, uint64_t ticket, const struct rd_request *
     if (x->params)
         fill_params(x, f, call, k);
     fill_gates(x, t, f, call, local, k);
+    if (x->stays)
+        fill_fetch(f, call->fetch);
     if (RD_UNLIKELY(rd_exec_is_checked(&x->check)))
         rd_exec_check_frame(x, f);
     rd_store_relaxed(&f->left, f->interpreted ? t->lanes : t->sinks); /* published by seq */

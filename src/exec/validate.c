@@ -115,7 +115,7 @@ static rondo_status check_binding(struct rd_exec *x, const rondo_replay_args *ar
                                   struct rd_request *call, uint32_t i)
 {
     rondo_status status;
-    struct rd_buffer *b;
+    struct rd_buffer *b, *same;
     uint32_t slot;
     if (!part_index(x, args->bindings[i].slot.id, RD_PART_SLOT, x->slots, &slot))
         return rd_error(RONDO_ERR_INVALID,
@@ -143,6 +143,9 @@ static rondo_status check_binding(struct rd_exec *x, const rondo_replay_args *ar
         return rd_error(RONDO_ERR_INVALID,
                         "exec '%s': bindings[%u]: slot '%s': buffer '%s' is another runtime's",
                         x->program.exec_name, i, slot_name(x, slot), b->name);
+    status = rd_keeper_instance(b, RD_MEMORY_HOST, &same);
+    if (status)
+        return status;
     if (!same_shape(&b->shape, &x->program.shapes[slot])) {
         const rondo_shape *is = &b->shape, *want = &x->program.shapes[slot];
         return rd_error(
@@ -223,6 +226,7 @@ rondo_status rd_request_check(struct rd_exec *x, const rondo_replay_args *args,
     call->room = 0;
     call->after = args->after;
     call->gate_count = args->after_count;
+    call->fetch = NULL;
     call->sticky = NULL;
     call->not_before_ns = args->not_before_ns;
     call->deadline_ns = args->deadline_ns;

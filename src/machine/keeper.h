@@ -93,14 +93,14 @@ static inline rondo_status rd_fetch_status(struct rd_fetch *f)
 }
 
 /* Who takes over: an exec. Its replays are the first (*word & mask) of `all`. */
-struct rd_holder {
+struct rd_taker {
     const rd_atomic64 *word;
     uint64_t mask;
     struct rd_source *all;
     int on_device; /* it has nodes on devices */
 };
 struct rd_takeover {
-    struct rd_holder *holder;
+    struct rd_taker *holder;
     const struct rd_stay *stay;
     uint32_t stays;
     struct rd_buffer *const *bound; /* of one call: whole, in host memory */
@@ -119,7 +119,7 @@ void rd_keeper_turn_over(struct rd_runtime *rt);
 rondo_status rd_keeper_take(struct rd_runtime *rt, const struct rd_takeover *t, uint64_t *epoch,
                             struct rd_fetch **fetch);
 /* The holder's replays have ended, and there will be none. */
-void rd_keeper_leave(struct rd_runtime *rt, struct rd_holder *h);
+void rd_keeper_leave(struct rd_runtime *rt, struct rd_taker *h);
 
 /* Makes the instance in `memory` current. *fetch: when it is; NULL: it is already. The turn is
  * taken here, as below. */

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-void rd_plan_begin(struct rd_plan *p, struct rd_keeper *k, struct rd_holder *holder)
+void rd_plan_begin(struct rd_plan *p, struct rd_keeper *k, struct rd_taker *holder)
 {
     memset(p, 0, sizeof *p);
     p->keeper = k;
@@ -272,7 +272,7 @@ static int follow(struct rd_plan *p, struct rd_subject *s)
     return 0;
 }
 
-static int is_user(const struct rd_keep *k, const struct rd_holder *h)
+static int is_user(const struct rd_keep *k, const struct rd_taker *h)
 {
     for (size_t i = 0; i < k->users; i++)
         if (k->user[i] == h)
@@ -324,7 +324,7 @@ static void wait_for(struct rd_job *job, struct rd_source *source, rondo_event e
     job->wait[job->waits++] = (struct rd_wait_for){ source, event };
 }
 
-static rondo_event latest_of(const struct rd_holder *h)
+static rondo_event latest_of(const struct rd_taker *h)
 {
     /* Acquire: pairs with the submitters' tickets; behind the grace period. */
     return (rondo_event){ rd_source_id(h->all), rd_load_acquire(h->word) & h->mask };

@@ -20,14 +20,14 @@ struct rd_subject {
 struct rd_plan {
     struct rd_keeper *keeper;
     struct rd_allocator *alloc;
-    struct rd_holder *holder; /* NULL: none */
+    struct rd_taker *holder; /* NULL: none */
     struct rd_subject *subjects;
     struct rd_job *job; /* NULL: none was needed */
     int copies, changes;
     rondo_status status; /* of what failed, if it was not memory for lists */
 };
 
-void rd_plan_begin(struct rd_plan *p, struct rd_keeper *k, struct rd_holder *holder);
+void rd_plan_begin(struct rd_plan *p, struct rd_keeper *k, struct rd_taker *holder);
 /* The buffer as a subject; NULL: no memory, or it is about to end (*gone). */
 struct rd_subject *rd_plan_subject(struct rd_plan *p, struct rd_keep *k, int *gone);
 /* Copies to `memory` what of `boxes` is not current there. */

@@ -173,7 +173,7 @@ rondo_status rd_keeper_take(struct rd_runtime *rt, const struct rd_takeover *t, 
     return status;
 }
 
-void rd_keeper_leave(struct rd_runtime *rt, struct rd_holder *h)
+void rd_keeper_leave(struct rd_runtime *rt, struct rd_taker *h)
 {
     pthread_mutex_lock(&rt->keeper->lock);
     for (struct rd_keep *k = rt->keeper->keeps; k; k = k->next)
@@ -264,7 +264,7 @@ int rd_keeper_under_way(struct rd_buffer *b, uint32_t skip, struct rd_source **s
     pthread_mutex_lock(&keeper->lock);
     k = rd_load_relaxed(&b->keep); /* under the lock */
     if (k && skip < k->users) {
-        struct rd_holder *h = k->user[skip];
+        struct rd_taker *h = k->user[skip];
         *source = h->all;
         *event = (rondo_event){ rd_source_id(h->all), rd_load_acquire(h->word) & h->mask };
         found = 1;
