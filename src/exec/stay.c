@@ -69,8 +69,7 @@ rondo_status rd_exec_stay_make(struct rd_exec *x, const struct rd_residency *r)
     const struct rd_program *p = &x->program;
     if (!s)
         return no_memory(x);
-    s->holder =
-        (struct rd_taker){ &x->series->word, RD_REPLAY_MASK, x->series->all, r->twins > 0 };
+    s->holder = (struct rd_taker){ &x->series->word, RD_REPLAY_MASK, x->series->all, r->twins > 0 };
     x->stays = s;
     s->written = rd_zalloc_array(a, x->slots, 1);
     if (!s->written || add_stays(x, s, r))
@@ -174,7 +173,7 @@ int rd_exec_stay_bound(const struct rd_exec_stays *s, const struct rd_request *c
     return 1;
 }
 
-static void forget_bound(struct rd_turn *turn, struct rd_allocator *a)
+static void forget_bound(struct rd_take_turn *turn, struct rd_allocator *a)
 {
     for (uint32_t i = 0; i < turn->bounds; i++)
         rd_buffer_unref(turn->bound[i]);
@@ -186,7 +185,8 @@ static void forget_bound(struct rd_turn *turn, struct rd_allocator *a)
     turn->room = 0;
 }
 
-rondo_status rd_turn_note(struct rd_turn *turn, struct rd_exec *x, const struct rd_request *call)
+rondo_status rd_take_note(struct rd_take_turn *turn, struct rd_exec *x,
+                          const struct rd_request *call)
 {
     struct rd_allocator *a = &x->rt->alloc;
     const uint32_t count = call->binding_count;
@@ -227,7 +227,7 @@ static int is_holder(struct rd_exec_stays *s, const struct rd_runtime *rt)
     return 1;
 }
 
-static rondo_status take(struct rd_turn *turn, struct rd_exec *x, const rondo_event *after,
+static rondo_status take(struct rd_take_turn *turn, struct rd_exec *x, const rondo_event *after,
                          uint32_t after_count)
 {
     struct rd_exec_stays *s = x->stays;
@@ -256,7 +256,7 @@ static rondo_status take(struct rd_turn *turn, struct rd_exec *x, const rondo_ev
     return RONDO_OK;
 }
 
-rondo_status rd_turn_begin(struct rd_turn *turn, struct rd_exec *x, const rondo_event *after,
+rondo_status rd_take_begin(struct rd_take_turn *turn, struct rd_exec *x, const rondo_event *after,
                            uint32_t after_count)
 {
     rondo_status status;
@@ -265,11 +265,11 @@ rondo_status rd_turn_begin(struct rd_turn *turn, struct rd_exec *x, const rondo_
     turn->fetch = NULL;
     status = take(turn, x, after, after_count);
     if (status)
-        rd_turn_end(turn);
+        rd_take_end(turn);
     return status;
 }
 
-RD_NOINLINE void rd_turn_over(struct rd_turn *turn)
+RD_NOINLINE void rd_take_over(struct rd_take_turn *turn)
 {
     struct rd_exec *x = turn->x;
     rd_keeper_turn_over(x->rt);

@@ -30,7 +30,7 @@ void rd_exec_stay_free(struct rd_exec *x);
 rondo_status rd_exec_stay_hosts(const struct rd_subgraph *e);
 
 /* A submitter's turn, from a look that found something to take over until it has its ticket. */
-struct rd_turn {
+struct rd_take_turn {
     struct rd_exec *x;      /* referenced; whose turn it is. NULL: none */
     struct rd_fetch *fetch; /* referenced; what the call's replays wait for, or NULL */
     /* What the call binds: referenced, and whether it is written. */
@@ -46,20 +46,21 @@ struct rd_turn {
 int rd_exec_stay_bound(const struct rd_exec_stays *s, const struct rd_request *call);
 static inline int rd_exec_stay_holds(const struct rd_exec_stays *s, const struct rd_runtime *rt)
 {
-    /* Acquire: pairs with rd_turn_begin; what was copied. The read section orders the rest. */
+    /* Acquire: pairs with rd_take_begin; what was copied. The read section orders the rest. */
     return rd_load_acquire(&((struct rd_exec_stays *)(uintptr_t)s)->epoch) == rd_keeper_epoch(rt);
 }
-/* Notes what the call binds, for rd_turn_begin, outside of the read section. MEMORY. */
-rondo_status rd_turn_note(struct rd_turn *turn, struct rd_exec *x, const struct rd_request *call);
+/* Notes what the call binds, for rd_take_begin, outside of the read section. MEMORY. */
+rondo_status rd_take_note(struct rd_take_turn *turn, struct rd_exec *x,
+                          const struct rd_request *call);
 /* Takes over for a call of the exec; the caller's reference becomes the turn's. When it fails the
  * turn is over. */
-rondo_status rd_turn_begin(struct rd_turn *turn, struct rd_exec *x, const rondo_event *after,
+rondo_status rd_take_begin(struct rd_take_turn *turn, struct rd_exec *x, const rondo_event *after,
                            uint32_t after_count);
-void rd_turn_over(struct rd_turn *turn);
-static inline void rd_turn_end(struct rd_turn *turn)
+void rd_take_over(struct rd_take_turn *turn);
+static inline void rd_take_end(struct rd_take_turn *turn)
 {
     if (RD_UNLIKELY(turn->x != NULL))
-        rd_turn_over(turn);
+        rd_take_over(turn);
 }
 
 #endif

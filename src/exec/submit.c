@@ -304,7 +304,7 @@ static inline int submit_plain(struct rd_exec *x, int drive, struct rd_submitted
 }
 
 /* Whether buffers have to be taken over first; then what the call binds is noted. */
-static RD_NOINLINE rondo_status look_at_stays(struct rd_exec *x, struct rd_turn *turn,
+static RD_NOINLINE rondo_status look_at_stays(struct rd_exec *x, struct rd_take_turn *turn,
                                               struct rd_request *call)
 {
     rondo_status status;
@@ -314,13 +314,13 @@ static RD_NOINLINE rondo_status look_at_stays(struct rd_exec *x, struct rd_turn 
     }
     if (rd_exec_stay_holds(x->stays, x->rt) && rd_exec_stay_bound(x->stays, call))
         return RONDO_OK;
-    status = rd_turn_note(turn, x, call);
+    status = rd_take_note(turn, x, call);
     return status ? status : TAKE_OVER;
 }
 
 static inline rondo_status attempt(struct rd_exec *x, const rondo_replay_args *args, int drive,
-                                   int may_split, struct rd_turn *turn, struct rd_submitted *out,
-                                   struct room *room)
+                                   int may_split, struct rd_take_turn *turn,
+                                   struct rd_submitted *out, struct room *room)
 {
     struct rd_request call;
     rondo_status status;
@@ -365,7 +365,7 @@ static rondo_status no_room(const struct rd_exec *x, const struct room *room)
 static rondo_status submit(rondo_exec handle, const rondo_replay_args *args, int drive,
                            int64_t deadline, uint64_t *part, struct rd_submitted *out)
 {
-    struct rd_turn turn;
+    struct rd_take_turn turn;
     out->lane = NULL;
     turn.x = NULL;
     for (;;) {
@@ -383,7 +383,7 @@ static rondo_status submit(rondo_exec handle, const rondo_replay_args *args, int
         if (RD_UNLIKELY(status == PLACE_ANEW || status == TAKE_OVER))
             rd_exec_ref(x);
         rd_rcu_read_unlock();
-        rd_turn_end(&turn);
+        rd_take_end(&turn);
         if (RD_UNLIKELY(status < 0)) {
             if (status == IN_PARTS) {
                 *part = room.count;
@@ -394,7 +394,7 @@ static rondo_status submit(rondo_exec handle, const rondo_replay_args *args, int
                 rd_exec_unref(x);
             }
             if (status == TAKE_OVER) {
-                status = rd_turn_begin(&turn, x, args->after, args->after_count);
+                status = rd_take_begin(&turn, x, args->after, args->after_count);
                 if (status)
                     return status;
             }

@@ -121,11 +121,12 @@ rondo_status rd_keeper_take(struct rd_runtime *rt, const struct rd_takeover *t, 
 /* The holder's replays have ended, and there will be none. */
 void rd_keeper_leave(struct rd_runtime *rt, struct rd_taker *h);
 
-/* Makes the instance in `memory` current. *fetch: when it is; NULL: it is already. The turn is
- * taken here, as below. */
-rondo_status rd_keeper_sync(struct rd_buffer *b, uint32_t memory, struct rd_fetch **fetch);
+/* Makes the instance in `memory` current. *fetch: when it is; NULL: it is already. may_wait 0:
+ * WOULD_BLOCK instead. The turn is taken here, as below. */
+rondo_status rd_keeper_sync(struct rd_buffer *b, uint32_t memory, int may_wait,
+                            struct rd_fetch **fetch);
 /* The same for host memory that is about to be written, if `write`: it alone is current then. */
-rondo_status rd_keeper_map(struct rd_buffer *b, int write, struct rd_fetch **fetch);
+rondo_status rd_keeper_map(struct rd_buffer *b, int write, int may_wait, struct rd_fetch **fetch);
 /* The instance in `memory` alone is current. INVALID: there is none. */
 rondo_status rd_keeper_touched(struct rd_buffer *b, uint32_t memory);
 /* The event of replays of one of the buffer's users that are under way, for who waits and may drive

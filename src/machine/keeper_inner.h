@@ -54,7 +54,7 @@ struct rd_keep {
     struct rd_keep *next, **link;                  /* all of a runtime's; under `lock` */
     struct rd_instance instance[RD_KEEP_MEMORIES]; /* under `lock`; once made they stay */
     struct rd_boxes current[RD_KEEP_MEMORIES];     /* in one's turn */
-    struct rd_job *last;     /* referenced; the last copies queued that touch it; under `lock` */
+    struct rd_job *last;    /* referenced; the last copies queued that touch it; under `lock` */
     struct rd_taker **user; /* under `lock` */
     size_t users, user_room;
     struct rd_subject *subject; /* of the plan that is being made, in one's turn */

@@ -269,6 +269,7 @@ static int follow(struct rd_plan *p, struct rd_subject *s)
         return -1;
     rd_fetch_ref(&last->fetch);
     job->before[job->befores++] = last;
+    p->follows = 1;
     return 0;
 }
 
@@ -295,6 +296,8 @@ int rd_plan_finish(struct rd_plan *p)
             return -1;
     return 0;
 }
+
+int rd_plan_waits(const struct rd_plan *p) { return p->copies || p->follows; }
 
 int rd_plan_room(struct rd_plan *p, uint32_t more)
 {

@@ -23,7 +23,7 @@ struct rd_plan {
     struct rd_taker *holder; /* NULL: none */
     struct rd_subject *subjects;
     struct rd_job *job; /* NULL: none was needed */
-    int copies, changes;
+    int copies, follows, changes;
     rondo_status status; /* of what failed, if it was not memory for lists */
 };
 
@@ -47,6 +47,8 @@ int rd_plan_finish(struct rd_plan *p);
  * *fetch: NULL: there is nothing to wait for. */
 void rd_plan_commit(struct rd_plan *p, const rondo_event *after, uint32_t after_count,
                     struct rd_fetch **fetch);
+/* Whether there are copies to wait for: these, or some under way. */
+int rd_plan_waits(const struct rd_plan *p);
 /* Outside of the lock. */
 void rd_plan_drop(struct rd_plan *p);
 /* Room for the events that the copies wait for: `more` of the call. */

@@ -141,13 +141,14 @@ static int take_bound(struct rd_plan *p, const struct rd_takeover *t)
 
 /* ---- making a change */
 
-static rondo_status make(struct rd_plan *p, int failed, const rondo_event *after,
+static rondo_status make(struct rd_plan *p, int failed, int may_wait, const rondo_event *after,
                          uint32_t after_count, struct rd_fetch **fetch)
 {
     failed = failed || rd_plan_finish(p) || rd_plan_room(p, after_count);
     pthread_mutex_unlock(&p->keeper->lock);
-    if (failed) {
-        rondo_status status = no_memory(p);
+    if (failed || (!may_wait && rd_plan_waits(p))) {
+        rondo_status status =
+            failed ? no_memory(p) : rd_error(RONDO_ERR_WOULD_BLOCK, "copies would be waited for");
         rd_plan_drop(p);
         return status;
     }
@@ -168,7 +169,7 @@ rondo_status rd_keeper_take(struct rd_runtime *rt, const struct rd_takeover *t, 
     for (uint32_t i = 0; i < t->stays && !failed; i++)
         failed = take_stay(&p, &t->stay[i]);
     failed = failed || take_bound(&p, t);
-    status = make(&p, failed, t->after, t->after_count, fetch);
+    status = make(&p, failed, 1, t->after, t->after_count, fetch);
     *epoch = rd_keeper_epoch(rt);
     return status;
 }
@@ -197,7 +198,8 @@ static int bring_whole(struct rd_plan *p, struct rd_buffer *b, uint32_t memory)
     return rd_plan_use(p, s->keep, memory) || rd_plan_bring(p, s, memory, &all);
 }
 
-rondo_status rd_keeper_sync(struct rd_buffer *b, uint32_t memory, struct rd_fetch **fetch)
+rondo_status rd_keeper_sync(struct rd_buffer *b, uint32_t memory, int may_wait,
+                            struct rd_fetch **fetch)
 {
     struct rd_keeper *k = b->rt->keeper;
     struct rd_plan p;
@@ -207,21 +209,28 @@ rondo_status rd_keeper_sync(struct rd_buffer *b, uint32_t memory, struct rd_fetc
     rd_plan_begin(&p, k, NULL);
     pthread_mutex_lock(&k->lock);
     failed = memory ? bring_whole(&p, b, memory) : take_whole(&p, b, 0, 0);
-    status = make(&p, failed, NULL, 0, fetch);
+    status = make(&p, failed, may_wait, NULL, 0, fetch);
     rd_keeper_turn_over(b->rt);
     return status;
 }
 
-rondo_status rd_keeper_map(struct rd_buffer *b, int write, struct rd_fetch **fetch)
+rondo_status rd_keeper_map(struct rd_buffer *b, int write, int may_wait, struct rd_fetch **fetch)
 {
     struct rd_keeper *k = b->rt->keeper;
     struct rd_plan p;
     rondo_status status;
+    int failed, waits;
     rd_keeper_turn(b->rt);
     rd_plan_begin(&p, k, NULL);
     pthread_mutex_lock(&k->lock);
-    status = make(&p, take_whole(&p, b, 0, write), NULL, 0, fetch);
+    failed = take_whole(&p, b, 0, write);
+    status = make(&p, failed, may_wait, NULL, 0, fetch);
+    waits = rd_plan_waits(&p);
     rd_keeper_turn_over(b->rt);
+    if (!status && !waits) { /* patterns on devices, which the host does not wait for */
+        rd_fetch_unref(*fetch);
+        *fetch = NULL;
+    }
     return status;
 }
 
@@ -249,7 +258,7 @@ rondo_status rd_keeper_touched(struct rd_buffer *b, uint32_t memory)
     rd_keeper_turn(b->rt);
     rd_plan_begin(&p, k, NULL);
     pthread_mutex_lock(&k->lock);
-    status = make(&p, touch(&p, b, memory), NULL, 0, &fetch);
+    status = make(&p, touch(&p, b, memory), 1, NULL, 0, &fetch);
     rd_keeper_turn_over(b->rt);
     rd_fetch_unref(fetch);
     return status;
