@@ -25,7 +25,7 @@ static const char dc_source[] =
     "    for (uint i = 0; i < n; i++) set += cells[i] != 0;\n"
     "    *sum = *sum * 31 + set;\n"
     "}\n"
-    "kernel void step(global const ulong *in, global ulong *out, uint from, uint to)\n"
+    "kernel void forward(global const ulong *in, global ulong *out, uint from, uint to)\n"
     "{ out[to] = in[from] * 3 + to; }\n"
     "kernel void in_place(global ulong *cells, uint from, uint to)\n"
     "{ cells[to] = cells[to] * 5 + cells[from]; }\n"

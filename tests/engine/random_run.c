@@ -464,11 +464,15 @@ static rondo_status make_execs(struct play *y, const rondo_instantiate_options *
                         : rondo_instantiate_group(subgraph, members, o, y->exec);
 }
 
-/* Of what a device's memory cannot hold at once. */
-static int says_what_is_missing(void)
+/* What a device's memory cannot hold at once may be refused, and is where replays overtake each
+ * other: a device's memory is one for all of them. */
+static int may_be_refused(const struct play *y, rondo_status status)
 {
     const char *text = rondo_error_message();
-    return strstr(text, "bytes") && (strstr(text, "device") || strstr(text, "GPU"));
+    if (status == RONDO_ERR_INVALID && y->variant->order == RONDO_CONCURRENT)
+        return strstr(text, "GPU") && strstr(text, "RONDO_CONCURRENT");
+    return (status == RONDO_ERR_INVALID || status == RONDO_ERR_MEMORY) && y->run->limited &&
+           strstr(text, "bytes") && (strstr(text, "device") || strstr(text, "GPU"));
 }
 
 static int instantiate(struct play *y)
@@ -501,8 +505,7 @@ static int instantiate(struct play *y)
         status = make_execs(y, &o);
         rg_not_compiled += status == RONDO_OK;
     }
-    y->run->refused = (status == RONDO_ERR_INVALID || status == RONDO_ERR_MEMORY) &&
-                      y->run->limited && says_what_is_missing();
+    y->run->refused = status != RONDO_OK && y->run->devices && may_be_refused(y, status);
     if (status != RONDO_OK && !y->run->refused)
         rg_run_wrong(y->run, "instantiate: %s", rondo_error_message());
     return status != RONDO_OK;

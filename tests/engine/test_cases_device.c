@@ -158,7 +158,7 @@ static void record_nodes(struct dc_machine m, rondo_slot in, rondo_slot out, ron
         rondo_kernel_arg values[2] = { rondo_arg_value(&from, 4), rondo_arg_value(&i, 4) };
         if (i % 2)
             ET_HANDLE(DC_KERNEL(
-                m, step, 1,
+                m, forward, 1,
                 RONDO_KERNEL_ARGS(rondo_arg_access(0), rondo_arg_access(1), values[0], values[1]),
                 RONDO_ACCESSES(rondo_read(in, rondo_span(from, 1)),
                                rondo_write(out, rondo_span(i, 1)))));
@@ -347,7 +347,7 @@ static void try_update(rondo_exec exec, rondo_runtime runtime, const rondo_buffe
     if (v->edge) {
         ET_IS(rondo_exec_update(exec, other), RONDO_ERR_INVALID);
         ET_SAYS("'second'");
-        ET_SAYS("edge");
+        ET_SAYS("predecessors");
     } else {
         ET_OK(rondo_exec_update(exec, other));
     }
