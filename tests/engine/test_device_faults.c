@@ -22,7 +22,8 @@ struct calls {
     pthread_mutex_t lock;
     uint64_t count, fail_at;
     int persistent, failures;
-    char first[64]; /* the call that failed first */
+    char first[64];         /* the call that failed first */
+    char failed[NAMES][64]; /* which calls did */
     struct {
         char name[48];
         int64_t made, released;
@@ -35,9 +36,13 @@ static int fail(void *context, const char *call)
     struct calls *c = context;
     pthread_mutex_lock(&c->lock);
     const uint64_t n = ++c->count;
-    const int fails = n == c->fail_at || (c->persistent && c->fail_at && n > c->fail_at);
-    if (fails && !c->failures++)
+    /* Behind a driver that cannot even tell whether it has ended nothing could ever be freed. */
+    const int goes_on = c->persistent && c->fail_at && strcmp(call, "clFinish") != 0;
+    const int fails = n == c->fail_at || (goes_on && n > c->fail_at);
+    if (fails && !c->failures)
         (void)snprintf(c->first, sizeof c->first, "%s", call);
+    if (fails && c->failures++ < NAMES)
+        (void)snprintf(c->failed[c->failures - 1], sizeof *c->failed, "%s", call);
     pthread_mutex_unlock(&c->lock);
     return fails ? -5 : 0; /* CL_OUT_OF_RESOURCES */
 }
@@ -112,12 +117,14 @@ struct program {
     uint32_t refused;
 };
 
-/* The failed call is named. A device that does not say what it has is taken not to have it: named
+/* A failed call is named. A device that does not say what it has is taken not to have it: named
  * is what is missing then. */
 static int named(const struct calls *c, const char *message)
 {
-    return strstr(message, c->first) ||
-           (strcmp(c->first, "clGetDeviceInfo") == 0 && strstr(message, "device"));
+    for (int i = 0; i < c->failures && i < NAMES; i++)
+        if (strstr(message, c->failed[i]))
+            return 1;
+    return strcmp(c->first, "clGetDeviceInfo") == 0 && strstr(message, "device");
 }
 
 /* A refused call: a driver's call was made to fail before, and is named; or it is the device that
