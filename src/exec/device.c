@@ -43,7 +43,7 @@ static rondo_status find_places(struct rd_exec *x, const struct rd_subgraph *e)
     return RONDO_OK;
 }
 
-static int any_on_device(const struct rd_subgraph *e)
+int rd_exec_any_on_device(const struct rd_subgraph *e)
 {
     for (size_t v = 0; v < e->nodes.count; v++)
         if (rd_bound_is_device(e->nodes.item[v].bound))
@@ -56,7 +56,7 @@ rondo_status rd_exec_devices_begin(struct rd_exec *x, struct rd_subgraph *e,
 {
     rondo_status status;
     *changed = NULL;
-    if (!any_on_device(e))
+    if (!rd_exec_any_on_device(e))
         return RONDO_OK;
     x->devices = rd_zalloc_array(&x->rt->alloc, 1, sizeof *x->devices);
     if (!x->devices)

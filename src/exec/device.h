@@ -32,6 +32,7 @@ struct rd_exec_devices {
     uint32_t kernels;
 };
 
+int rd_exec_any_on_device(const struct rd_subgraph *g);
 /* The steps of instantiation, in this order. They do nothing for an exec without such nodes. */
 /* `e`: the expanded recording. *changed: NULL, or the one to go on with, where every access is in
  * its processor's memory; a reference of the caller's. */
@@ -62,6 +63,10 @@ uint16_t rd_exec_device_processor(const struct rd_exec *x, const struct rd_node 
 /* The device that a processor of the plan belongs to, + 1; 0: none. *submits: it is the one that
  * submits. */
 uint32_t rd_exec_device_of(const struct rd_exec *x, uint32_t processor, int *submits);
+/* device_describe.c */
+void rd_exec_devices_count(const struct rd_exec *x, rondo_exec_counts *counts);
+void rd_exec_devices_describe(const struct rd_exec *x,
+                              void (*write)(void *context, const char *text), void *context);
 /* rondo_exec_enable of a member; nothing is in flight. */
 void rd_exec_devices_switch(struct rd_exec *x, uint32_t node, int enabled);
 

@@ -490,6 +490,10 @@ static rondo_status make(struct rd_subgraph *g, const rondo_instantiate_options 
     x = make_exec(g, options);
     if (!x)
         return rd_error(RONDO_ERR_MEMORY, "subgraph '%s': no memory for an exec", g->name);
+    if (x->schedule == RONDO_SCHEDULE_AUTO && rd_exec_any_on_device(g)) {
+        x->schedule = RONDO_STATIC;
+        x->static_for_devices = 1;
+    }
     status = resolve_mode(g, x, options->mode);
     if (!status)
         status = take_processors(x, options, like);
