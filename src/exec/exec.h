@@ -10,6 +10,7 @@
 #include "src/cleaner/cleaner.h"
 #include "src/exec/check.h"
 #include "src/exec/core.h"
+#include "src/exec/kernel_forms.h"
 #include "src/exec/parts.h"
 #include "src/frame/failure.h"
 #include "src/frame/frame.h"
@@ -132,6 +133,7 @@ struct rd_exec {
     int in_group;            /* other execs share the series */
     char placed[96];         /* how, for rondo_exec_describe */
     uint8_t *flags;          /* by recorded node: RONDO_SPMD...; RD_NO_TASK: it is none */
+    struct rd_kernel_forms kernel_forms;
     rondo_task_fn **off; /* by node: what it runs when it is enabled again; NULL: it is enabled */
     struct rd_retasked **retasked;     /* by node: its argument since it was changed, or NULL */
     size_t recorded_holders;           /* the first ones; those behind are of one changed node */

@@ -502,6 +502,8 @@ static rondo_status make(struct rd_subgraph *g, const rondo_instantiate_options 
     if (!status)
         status = rd_exec_check_begin(x, g);
     if (!status)
+        status = rd_kernel_forms_make(&x->kernel_forms, g);
+    if (!status)
         status = rd_subgraph_expand(g, x->check.access ? 1 : x->processors, &e);
     if (!status)
         status = build_on_devices(x, g, e);

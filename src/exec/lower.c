@@ -340,6 +340,7 @@ void rd_exec_unlower(struct rd_exec *x)
         rd_holder_unref(a, x->holder[i]);
     rd_free_array(a, x->holder, x->holder_count, sizeof *x->holder);
     rd_exec_free_retasked(x);
+    rd_kernel_forms_free(&x->kernel_forms);
     rd_free_array(a, x->flags, x->nodes, sizeof *x->flags);
     rd_free_array(a, p->node, nodes + 1, sizeof *p->node);
     rd_free_array(a, p->name, nodes, sizeof *p->name);
