@@ -131,7 +131,7 @@ void rd_exec_check_end(struct rd_exec *x)
 static void *ring_buffer(void *exec, uint32_t slot, uint32_t i)
 {
     const struct rd_exec_slot *s = &((struct rd_exec *)exec)->slot[slot];
-    return s->kind == RD_SLOT_RING && i < s->count ? s->buffers[i]->base : NULL;
+    return s->kind == RD_SLOT_RING && i < s->count ? rd_buffer_base(s->buffers[i]) : NULL;
 }
 
 rondo_status rd_exec_check_track(struct rd_core *c, struct rd_track *t)

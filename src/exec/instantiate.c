@@ -345,6 +345,7 @@ void rd_exec_unref(struct rd_exec *x)
     rd_recipe_free(x);
     rd_exec_check_end(x);
     rd_stats_free(&x->stats);
+    rd_exec_stay_free(x);
     rd_exec_unlower(x);
     if (x->series)
         rd_series_unref(x->series);
@@ -438,7 +439,9 @@ static rondo_status build(struct rd_exec *x, struct rd_subgraph *g, struct rd_su
         return status;
     x->serial_boundaries = x->order != RONDO_PIPELINED || x->recipe.graph.serial_boundaries;
     x->carried_sum = rd_exec_sum_carried(&x->recipe.graph);
-    status = rd_exec_lower(x, e);
+    status = rd_exec_stay_hosts(e);
+    if (!status)
+        status = rd_exec_lower(x, e);
     x->program.stats = &x->stats;
     x->stats.nodes = x->program.nodes;
     if (!status)
@@ -456,6 +459,8 @@ static rondo_status build(struct rd_exec *x, struct rd_subgraph *g, struct rd_su
     if (!status)
         status = rd_exec_lower_ops(x, e, core);
     if (status)
+        return status;
+    if (x->rt->keeper && (status = rd_exec_stay_host(x, e)) != RONDO_OK)
         return status;
     note_needs(x, e);
     x->chosen = core;
