@@ -63,10 +63,7 @@ rondo_status rd_exec_devices_begin(struct rd_exec *x, struct rd_subgraph *e,
         return no_memory(x, e);
     x->devices->pool.a = &x->rt->alloc;
     status = find_places(x, e);
-    if (status)
-        return status;
-    *changed = rd_subgraph_copy(e);
-    return *changed ? RONDO_OK : no_memory(x, e);
+    return status ? status : rd_exec_devices_place(x, e, changed);
 }
 
 /* ---- segments */
@@ -233,6 +230,7 @@ void rd_exec_devices_end(struct rd_exec *x)
         d->kernel_ops[i]->kernel_free(d->kernel[i]);
     for (uint32_t i = 0; i < d->places; i++)
         end_place(x, &d->place[i]);
+    rd_exec_devices_free_memory(x);
     rd_free_array(a, d->place, x->rt->devices ? x->rt->devices->count : 0, sizeof *d->place);
     rd_segments_free(d->plan);
     rd_scratch_free(&d->pool);

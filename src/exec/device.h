@@ -4,6 +4,7 @@
 #ifndef RD_EXEC_DEVICE_H
 #define RD_EXEC_DEVICE_H
 
+#include "compile/residency.h"
 #include "compile/scratch.h"
 #include "compile/segments.h"
 #include "src/exec/exec.h"
@@ -30,6 +31,9 @@ struct rd_exec_devices {
     struct rd_device_kernel **kernel;
     const struct rd_backend_ops **kernel_ops; /* whose they are */
     uint32_t kernels;
+    struct rd_residency *residency; /* where its data is, and when it moves */
+    void *arena[RD_DEVICES_MAX];    /* by device: places that its nodes share */
+    size_t arena_bytes[RD_DEVICES_MAX];
 };
 
 int rd_exec_any_on_device(const struct rd_subgraph *g);
@@ -45,6 +49,12 @@ rondo_status rd_exec_devices_cut(struct rd_exec *x, struct rd_subgraph *e);
 rondo_status rd_exec_devices_make(struct rd_exec *x, const struct rd_subgraph *e);
 /* Nothing of the exec runs any more. May block. */
 void rd_exec_devices_end(struct rd_exec *x);
+
+/* device_memory.c: the changed recording, and the memory that it names. MEMORY, or what the
+ * residency pass refuses. */
+rondo_status rd_exec_devices_place(struct rd_exec *x, const struct rd_subgraph *e,
+                                   struct rd_subgraph **changed);
+void rd_exec_devices_free_memory(struct rd_exec *x);
 
 /* device_command.c: a segment's commands and members, in the pool. */
 rondo_status rd_exec_command(struct rd_exec *x, const struct rd_subgraph *e, uint32_t node,

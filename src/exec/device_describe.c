@@ -12,6 +12,10 @@ void rd_exec_devices_count(const struct rd_exec *x, rondo_exec_counts *c)
         return;
     c->device_nodes = d->plan->members;
     c->segments = d->plan->segments;
+    c->copies = d->residency->routes;
+    for (uint32_t from = 0; from < d->residency->memories; from++)
+        for (uint32_t to = 0; to < d->residency->memories; to++)
+            c->moved_bytes += d->residency->moved_bytes[from][to];
     for (uint32_t i = 0; i < d->places; i++) {
         const struct rd_device *device = d->place[i].queue.device;
         if (!i || device->backend != d->place[i - 1].queue.device->backend)

@@ -460,7 +460,9 @@ static rondo_status build(struct rd_exec *x, struct rd_subgraph *g, struct rd_su
         status = rd_exec_lower_ops(x, e, core);
     if (status)
         return status;
-    if (x->rt->keeper && (status = rd_exec_stay_host(x, e)) != RONDO_OK)
+    if (x->rt->keeper)
+        status = x->devices ? rd_exec_stay_make(x, x->devices->residency) : rd_exec_stay_host(x, e);
+    if (status)
         return status;
     note_needs(x, e);
     x->chosen = core;
