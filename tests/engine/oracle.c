@@ -408,7 +408,7 @@ struct rg_expected *rg_oracle_run(const struct rg_program *p)
         memcpy(o.value[q], p->param[q].initial, sizeof o.value[q]);
     for (uint32_t s = 0; s < p->step_count; s++) {
         perform(&o, &p->step[s], &expected->step[s]);
-        rg_device_oracle(o.run, &p->step[s], expected->step[s].look);
+        rg_device_oracle(o.run, &p->step[s], &expected->step[s].seen, &expected->step[s].home);
     }
     expected->replays = o.ticket;
     expected->replays_run = o.executed;
@@ -421,5 +421,7 @@ void rg_expected_free(struct rg_expected *expected)
     if (!expected)
         return;
     rg_run_free(expected->run);
+    for (uint32_t s = 0; s < RG_STEPS; s++)
+        free(expected->step[s].seen);
     free(expected);
 }

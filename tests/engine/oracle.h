@@ -19,7 +19,8 @@ struct rg_outcome {
 struct rg_expected_step {
     int known;
     struct rg_outcome outcome; /* of RG_REPLAY: of its last replay */
-    uint64_t look[2];          /* after its chore: hashes of all memory, and of what is home */
+    unsigned char *seen;       /* after a look: all memories, one behind the other */
+    uint64_t home;             /* a hash of the slots that have to be home then */
 };
 
 struct rg_expected {

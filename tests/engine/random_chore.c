@@ -192,14 +192,15 @@ static rondo_status call_visitor(const struct rg_run *run, struct visitor *v,
 
 static rondo_status visit_buffer(const struct rg_run *run, struct rg_chores **chores,
                                  const struct rg_recorded *recorded, const struct rg_step *step,
-                                 rondo_event last)
+                                 int device, rondo_event last)
 {
-    int device = step->chore == RG_VISIT_DEVICE;
     if (!*chores && !(*chores = calloc(1, sizeof **chores)))
         abort();
     struct visitor *v = &(*chores)->visitor[step->chore_buffer][device];
     if (!v->exec.id) {
         rondo_status status = make_visitor(run, v, recorded, step->chore_buffer, device);
+        if (device && run->limited && status == RONDO_ERR_INVALID)
+            return visit_buffer(run, chores, recorded, step, 0, last); /* it has no room */
         if (status)
             return status;
     }
@@ -294,7 +295,8 @@ rondo_status rg_device_chore(struct rg_run *run, struct rg_chores **chores,
     case RG_MAP: return map_buffer(buffer, run, step, RONDO_READ);
     case RG_ADDRESS: return find_address(buffer, run, step);
     case RG_VISIT:
-    case RG_VISIT_DEVICE: return visit_buffer(run, chores, recorded, step, last);
+    case RG_VISIT_DEVICE:
+        return visit_buffer(run, chores, recorded, step, step->chore == RG_VISIT_DEVICE, last);
     case RG_NO_CHORE:
     case RG_CHORES: break;
     }

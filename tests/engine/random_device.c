@@ -4,6 +4,7 @@
 #include "tests/engine/random_device.h"
 #include "tests/engine/random_program.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 int rg_devices;
@@ -124,14 +125,11 @@ void rg_device_poke(const struct rg_program *p, uint32_t buffer, unsigned char *
                 (size_t)s->extent[0] * s->elem_bytes);
 }
 
-uint64_t rg_device_hash(const struct rg_run *run, int home)
+uint64_t rg_device_home(const struct rg_run *run)
 {
     const struct rg_program *p = run->program;
     uint64_t h = 1;
-    for (uint32_t m = 0; m < p->memory_count && !home; m++)
-        if (!p->memory_hidden[m])
-            h = rg_hash_bytes(h, run->memory[m], p->memory_bytes[m]);
-    for (uint32_t i = 0; i < p->slot_count && home; i++) {
+    for (uint32_t i = 0; i < p->slot_count; i++) {
         const struct rg_buffer *b = &p->buffer[p->slot[i].buffer[0]];
         const rondo_shape *s = &p->slot[i].shape;
         if (!p->slot[i].home || p->slot[i].kind != RG_FIXED || p->memory_kind[b->memory])
@@ -146,15 +144,45 @@ uint64_t rg_device_hash(const struct rg_run *run, int home)
     return h;
 }
 
-void rg_device_oracle(struct rg_run *run, const struct rg_step *step, uint64_t look[2])
+static unsigned char *copy_all(const struct rg_run *run)
+{
+    const struct rg_program *p = run->program;
+    size_t at = 0;
+    unsigned char *all;
+    for (uint32_t m = 0; m < p->memory_count; m++)
+        at += p->memory_bytes[m];
+    all = malloc(at + 1);
+    if (!all)
+        abort();
+    at = 0;
+    for (uint32_t m = 0; m < p->memory_count; at += p->memory_bytes[m++])
+        memcpy(all + at, run->memory[m], p->memory_bytes[m]);
+    return all;
+}
+
+void rg_device_oracle(struct rg_run *run, const struct rg_step *step, unsigned char **seen,
+                      uint64_t *home)
 {
     const struct rg_program *p = run->program;
     if (step->chore == RG_LOOK) {
-        look[0] = rg_device_hash(run, 0);
-        look[1] = rg_device_hash(run, 1);
+        *seen = copy_all(run);
+        *home = rg_device_home(run);
     } else if (step->chore == RG_POKE || step->chore == RG_TOUCH || step->chore == RG_VISIT ||
                step->chore == RG_VISIT_DEVICE) {
         const struct rg_buffer *b = &p->buffer[step->chore_buffer];
         rg_device_poke(p, step->chore_buffer, run->memory[b->memory] + b->offset, step->chore_salt);
     }
+}
+
+void rg_device_compare(struct rg_run *run, uint32_t step, const unsigned char *seen)
+{
+    const struct rg_program *p = run->program;
+    for (uint32_t m = 0; m < p->memory_count; seen += p->memory_bytes[m++])
+        for (size_t b = 0; b < p->memory_bytes[m] && !p->memory_hidden[m]; b++)
+            if (run->memory[m][b] != seen[b]) {
+                rg_run_wrong(run,
+                             "after step %u memory %u differs from byte %zu on: %02x, not %02x",
+                             step, m, b, run->memory[m][b], seen[b]);
+                return;
+            }
 }

@@ -19,9 +19,12 @@ void rg_device_make(struct rg_program *p, struct rg_rng *rng, struct rg_record *
 /* Once everything else has been made. */
 void rg_device_finish(struct rg_program *p, struct rg_rng *rng);
 /* The oracle's part of a step's chore, and what is to be seen then. */
-void rg_device_oracle(struct rg_run *run, const struct rg_step *step, uint64_t look[2]);
-/* Of all bytes of the run, or of the slots that have to be home. */
-uint64_t rg_device_hash(const struct rg_run *run, int home);
+void rg_device_oracle(struct rg_run *run, const struct rg_step *step, unsigned char **seen,
+                      uint64_t *home);
+/* A hash of the slots that have to be home. */
+uint64_t rg_device_home(const struct rg_run *run);
+/* Whether all memories are as the oracle has seen them. */
+void rg_device_compare(struct rg_run *run, uint32_t step, const unsigned char *seen);
 /* Other bytes for a buffer of plain ones, whose element (0,0,0) is at `base`. */
 void rg_device_poke(const struct rg_program *p, uint32_t buffer, unsigned char *base,
                     uint64_t salt);
