@@ -17,7 +17,8 @@
 #include "subgraph/memory.h"
 #include "subgraph/reach.h"
 
-enum { RD_NOWHERE = UINT32_MAX, RD_UNDECIDED = 255, RD_ZONES_MOST = 1024 };
+#define RD_NOWHERE UINT32_MAX
+enum { RD_UNDECIDED = 255, RD_ZONES_MOST = 1024 };
 
 /* An access to a line, in the order of the walk. */
 struct rd_visit {
