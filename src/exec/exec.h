@@ -31,6 +31,7 @@ struct rd_exec_param {
 struct rd_exec_slot {
     uint32_t name;
     uint8_t kind;
+    uint8_t memory; /* whose its buffers' addresses are, as in struct rd_slot */
     uint32_t alias, count, ring_first, ring_stride;
     size_t bytes;
     int64_t origin;             /* of a temporary, as in struct rd_slot */
@@ -51,6 +52,7 @@ struct rd_sticky {
     size_t bytes;     /* of the whole allocation */
 };
 
+struct rd_exec_devices;
 struct rd_tuner;
 struct rd_worker;
 
@@ -83,6 +85,10 @@ struct rd_exec {
     uint32_t helpers; /* workers of its own, for blocking tasks: processors from x->processors on */
     struct rd_worker *helper;
     uint32_t helpers_started;
+    struct rd_exec_devices *devices; /* src/exec/device.h; NULL: no node is on one */
+    uint32_t device_processors;      /* of the plan, behind the helpers: driven as processor 0 is */
+    int stepped;                     /* RONDO_DEVICE_SYNC */
+    int static_for_devices;          /* RONDO_SCHEDULE_AUTO was asked for, and not done */
     int32_t priority;
     int compiled;      /* could be compiled */
     rd_atomic32 plain; /* no parameters, every slot fixed: frames hold nothing of their own */
