@@ -305,6 +305,68 @@ Test(engine_cases_device, values_that_cross_to_the_host)
     et_alarm(0, " ");
 }
 
+/* ---- old code that looks at everything */
+
+enum { TURNS = 3 };
+
+struct turns {
+    uint64_t cells[TURNS][CELLS], log[REPLAYS];
+    uint32_t calls;
+};
+
+static void add_all(void *context)
+{
+    struct turns *t = context;
+    uint64_t sum = 0;
+    for (int b = 0; b < TURNS; b++)
+        for (int i = 0; i < CELLS; i++)
+            sum += t->cells[b][i];
+    t->log[t->calls++] = sum;
+    t->cells[t->calls % TURNS][1] += 3;
+}
+
+/* A plain call sees, and changes, what a ring shows in other replays too. */
+static void call_among_turns(const struct et_mode *mode)
+{
+    static struct turns t, plain;
+    struct dc_machine m = dc_open(1, 0, "turns");
+    rondo_buffer buffer[TURNS];
+    t = plain = (struct turns){ .calls = 0 };
+    for (int b = 0; b < TURNS; b++)
+        buffer[b] = dc_wrap(m, "turn", t.cells[b], CELLS);
+    rondo_slot slot = rondo_subgraph_slot(
+        m.subgraph, &(rondo_slot_desc){ .name = "turn", .ring = buffer, .ring_count = TURNS });
+    ET_HANDLE(rondo_record_call(m.subgraph, "add", add_all, &t));
+    ET_HANDLE(DC_KERNEL(m, more, CELLS, RONDO_KERNEL_ARGS(rondo_arg_access(0)),
+                        RONDO_ACCESSES(rondo_read_write(slot, rondo_whole()))));
+    rondo_exec exec = dc_exec(m, mode);
+    ET_OK(rondo_replay_and_wait(exec, &(rondo_replay_args){ .count = REPLAYS }, -1, NULL));
+    for (uint32_t r = 0; r < REPLAYS; r++) {
+        add_all(&plain);
+        for (int i = 0; i < CELLS; i++)
+            plain.cells[r % TURNS][i]++;
+        cr_assert_eq(t.log[r], plain.log[r], "%s: replay %u: %llu, not %llu", mode->name, r,
+                     (unsigned long long)t.log[r], (unsigned long long)plain.log[r]);
+    }
+    for (int b = 0; b < TURNS; b++)
+        cr_assert_arr_eq(dc_seen(buffer[b]), plain.cells[b], sizeof *plain.cells, "%s: %d",
+                         mode->name, b);
+    ET_OK(rondo_exec_destroy(exec));
+    for (int b = 0; b < TURNS; b++)
+        ET_OK(rondo_buffer_destroy(buffer[b]));
+    dc_close(m);
+}
+
+Test(engine_cases_device, a_call_sees_all_of_a_ring)
+{
+    DU_NEEDS_DEVICE();
+    for (int k = 0; k < DC_MODES; k++) {
+        dc_try(&dc_modes[k], "turns");
+        call_among_turns(&dc_modes[k]);
+    }
+    et_alarm(0, " ");
+}
+
 /* ---- an exec that is given another kernel, other work items, and an edge too many */
 
 struct version {
