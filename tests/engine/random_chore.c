@@ -96,7 +96,7 @@ rondo_status rg_device_fetch(struct rg_run *run, const struct rg_recorded *recor
 /* ---- other execs over the same buffers */
 
 struct rg_chores {
-    const struct rg_program *program;
+    rondo_event moving; /* of the last sync */
     struct visitor {
         rondo_exec exec;
         rondo_param salt;
@@ -190,13 +190,18 @@ static rondo_status call_visitor(const struct rg_run *run, struct visitor *v,
     return status ? status : rondo_replay_and_wait(v->exec, &args, -1, NULL);
 }
 
+static struct rg_chores *need_chores(struct rg_chores **chores)
+{
+    if (!*chores && !(*chores = calloc(1, sizeof **chores)))
+        abort();
+    return *chores;
+}
+
 static rondo_status visit_buffer(const struct rg_run *run, struct rg_chores **chores,
                                  const struct rg_recorded *recorded, const struct rg_step *step,
                                  int device, rondo_event last)
 {
-    if (!*chores && !(*chores = calloc(1, sizeof **chores)))
-        abort();
-    struct visitor *v = &(*chores)->visitor[step->chore_buffer][device];
+    struct visitor *v = &need_chores(chores)->visitor[step->chore_buffer][device];
     if (!v->exec.id) {
         rondo_status status = make_visitor(run, v, recorded, step->chore_buffer, device);
         if (device && run->limited && status == RONDO_ERR_INVALID)
@@ -231,8 +236,8 @@ static rondo_memory some_memory(const struct rg_run *run, uint64_t draw)
 }
 
 /* No buffer has both kinds of host memory. */
-static rondo_status sync_buffer(const struct rg_run *run, rondo_buffer buffer,
-                                const struct rg_step *step)
+static rondo_status sync_buffer(const struct rg_run *run, struct rg_chores *chores,
+                                rondo_buffer buffer, const struct rg_step *step)
 {
     rondo_memory m = some_memory(run, step->chore_salt >> 8);
     rondo_event event = { 0, 0 };
@@ -242,6 +247,8 @@ static rondo_status sync_buffer(const struct rg_run *run, rondo_buffer buffer,
     status = rondo_buffer_sync(buffer, m, step->chore_salt % 3 ? &event : NULL);
     if (status == RONDO_OK && step->chore_salt % 3 == 1)
         status = rondo_event_wait(event, -1);
+    if (status == RONDO_OK)
+        chores->moving = event;
     if (status == RONDO_ERR_MEMORY && run->limited)
         status = RONDO_OK;
     return status;
@@ -259,12 +266,14 @@ static rondo_status map_buffer(rondo_buffer buffer, const struct rg_run *run,
     return rondo_buffer_unmap(buffer);
 }
 
-/* Writes to host memory that Rondo shows, and tells it afterwards. */
-static rondo_status touch_buffer(rondo_buffer buffer, const struct rg_run *run,
-                                 const struct rg_step *step)
+/* Writes to host memory that Rondo shows, while nothing moves, and tells it afterwards. */
+static rondo_status touch_buffer(const struct rg_run *run, const struct rg_chores *chores,
+                                 rondo_buffer buffer, const struct rg_step *step)
 {
     void *host;
-    rondo_status status = rondo_buffer_address(buffer, RONDO_HOST, &host);
+    rondo_status status = rondo_event_wait(chores->moving, -1);
+    if (!status)
+        status = rondo_buffer_address(buffer, RONDO_HOST, &host);
     if (status)
         return status;
     rg_device_poke(run->program, step->chore_buffer, host, step->chore_salt);
@@ -290,8 +299,8 @@ rondo_status rg_device_chore(struct rg_run *run, struct rg_chores **chores,
     case RG_POKE:
         return map_buffer(buffer, run, step,
                           step->chore_salt >> 8 & 1 ? RONDO_WRITE : RONDO_READ | RONDO_WRITE);
-    case RG_TOUCH: return touch_buffer(buffer, run, step);
-    case RG_SYNC: return sync_buffer(run, buffer, step);
+    case RG_TOUCH: return touch_buffer(run, need_chores(chores), buffer, step);
+    case RG_SYNC: return sync_buffer(run, need_chores(chores), buffer, step);
     case RG_MAP: return map_buffer(buffer, run, step, RONDO_READ);
     case RG_ADDRESS: return find_address(buffer, run, step);
     case RG_VISIT:

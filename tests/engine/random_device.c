@@ -17,6 +17,19 @@ static uint32_t boxes_of(const struct rg_program *p, const struct rg_record *r)
     return boxes;
 }
 
+/* Writes the same bytes through two slots: in a device's memory these may be two places, and which
+ * of them is the later one nobody says. */
+static int writes_twice(const struct rg_program *p, const struct rg_record *r)
+{
+    for (uint32_t a = 0; a < r->access_count; a++)
+        for (uint32_t b = 0; b < a; b++)
+            if (r->access[a].mode & r->access[b].mode & RONDO_WRITE &&
+                r->access[a].slot != r->access[b].slot &&
+                rg_slots_meet(p, r->access[a].slot, r->access[b].slot))
+                return 1;
+    return 0;
+}
+
 static void make_kernel(struct rg_program *p, struct rg_rng *rng, struct rg_record *r)
 {
     r->flags = r->team = r->stop_lag = r->patch_count = r->fail_every = r->spin = 0;
@@ -35,7 +48,7 @@ void rg_device_make(struct rg_program *p, struct rg_rng *rng, struct rg_record *
         [RG_TASK] = 55, [RG_NOTHING] = 25, [RG_COPY] = 45, [RG_FILL] = 45
     };
     if (r->kind >= sizeof percent || !percent[r->kind] || !rg_chance(rng, percent[r->kind]) ||
-        boxes_of(p, r) > RG_KERNEL_BOXES)
+        boxes_of(p, r) > RG_KERNEL_BOXES || writes_twice(p, r))
         return;
     r->device = (int32_t)rg_below(rng, 2);
     r->on = -1;

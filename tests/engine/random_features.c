@@ -31,9 +31,10 @@ static const struct {
 static uint64_t impossible(const struct rg_program *p)
 {
     uint64_t never = BIT(DEVICE); /* rg_devices says so */
-    /* A failure takes whole segments with it, other nodes than the recording says. */
+    /* A failure takes whole segments with it, other nodes than the recording says. Where bytes are
+     * when a node runs does not depend on whether another was switched off. */
     if (p->devices)
-        never |= BIT(FAILING);
+        never |= BIT(FAILING) | BIT(ENABLE);
     switch (p->profile) {
     case RG_CONCURRENT: return BIT(STOP) | BIT(PARTNER) | BIT(TOKEN) | BIT(GROUP) | never;
     case RG_CHECKED: return BIT(COMMUTE) | BIT(TOKEN) | never;
