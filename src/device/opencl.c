@@ -93,6 +93,14 @@ static rondo_status find_devices(struct rd_backend *b, struct found *f)
     return RONDO_OK;
 }
 
+/* A property that an older driver does not know is none. */
+static int answered(struct rd_backend *b, cl_int error)
+{
+    if (error && error != CL_INVALID_VALUE && !b->asked)
+        b->asked = error;
+    return !error;
+}
+
 /* A property of fixed size; what the driver does not know is 0. */
 static void ask(struct rd_backend *b, cl_device_id id, cl_device_info what, void *value,
                 size_t bytes)
@@ -100,7 +108,7 @@ static void ask(struct rd_backend *b, cl_device_id id, cl_device_info what, void
     cl_int error;
     memset(value, 0, bytes);
     RD_CL(b, error, clGetDeviceInfo, id, what, bytes, value, NULL);
-    if (error)
+    if (!answered(b, error))
         memset(value, 0, bytes);
 }
 
@@ -110,7 +118,7 @@ static void ask_text(struct rd_backend *b, cl_device_id id, cl_device_info what,
     char whole[4096];
     cl_int error;
     RD_CL(b, error, clGetDeviceInfo, id, what, sizeof whole, whole, NULL);
-    snprintf(text, bytes, "%.*s", (int)bytes - 1, error ? "" : whole);
+    snprintf(text, bytes, "%.*s", (int)bytes - 1, answered(b, error) ? whole : "");
 }
 
 /* NULL: it can be used; else why it cannot. */
@@ -373,6 +381,8 @@ static rondo_status open_backend(struct rd_allocator *a, const char *which,
     status = find_devices(b, &found);
     if (!status)
         status = choose(b, &found, which);
+    if (b->asked) /* and what came of it says less */
+        status = open_failed("clGetDeviceInfo", b->asked);
     if (!status)
         status = make_contexts(b);
     if (status) {

@@ -65,6 +65,7 @@ struct rd_backend {
     pthread_mutex_t lock; /* of programs and blocks */
     struct rd_opencl_program *programs;
     rd_atomic(struct rd_opencl_blocks *) blocks;
+    cl_int asked; /* while it is opened: how a question about a device failed first */
     uint32_t contexts, devices;
     cl_context context[RD_OPENCL_PLATFORMS_MAX];
     struct rd_opencl_device device[RD_OPENCL_DEVICES_MAX];

@@ -242,17 +242,16 @@ static rondo_status hand_over(struct rd_segment *s, struct rd_opencl_entry *e, c
 }
 
 /* Nothing of what was enqueued runs on: the caller frees what it uses. A driver that cannot tell is
- * lost. */
-static void undo(struct rd_segment *s, struct rd_opencl_entry *e)
+ * lost, and one whose failure says so. */
+static rondo_status undo(struct rd_segment *s, struct rd_opencl_entry *e, rondo_status status)
 {
     struct rd_queue *q = s->queue;
-    char why[sizeof q->progress->why];
-    if (!rd_opencl_drain(q->device, q->queue)) {
-        snprintf(why, sizeof why, "opencl device %u: clFinish failed behind another failure",
-                 q->device->index);
-        rd_progress_fail(q->progress, why);
-    }
+    if (!rd_opencl_drain(q->device, q->queue))
+        status = RONDO_ERR_DEVICE_LOST;
+    if (status == RONDO_ERR_DEVICE_LOST)
+        rd_progress_fail(q->progress, rd_error_text());
     rd_opencl_forget_events(s, e);
+    return status;
 }
 
 rondo_status rd_opencl_segment_submit(struct rd_segment *s, const struct rd_segment_call *call,
@@ -272,9 +271,7 @@ rondo_status rd_opencl_segment_submit(struct rd_segment *s, const struct rd_segm
     status = enqueue_all(s, call, e, &behind, command);
     if (!status)
         status = hand_over(s, e, behind);
-    if (status)
-        undo(s, e);
-    return status;
+    return status ? undo(s, e, status) : RONDO_OK;
 }
 
 /* ---- step by step */
@@ -283,7 +280,6 @@ static rondo_status wait_for(struct rd_queue *q, cl_event event)
 {
     struct rd_opencl_device *d = q->device;
     const struct rd_opencl_watch *w = rd_load_acquire(&rd_opencl_watching);
-    char why[sizeof q->progress->why];
     cl_int error, state = 0;
     RD_CL(d->backend, error, clWaitForEvents, 1, &event);
     if (error && error != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
@@ -298,10 +294,8 @@ static rondo_status wait_for(struct rd_queue *q, cl_event event)
         state = w->ended(w->context, state);
     if (state >= 0)
         return RONDO_OK;
-    snprintf(why, sizeof why, "opencl device %u: it ended with %s (%d)", d->index,
-             rd_opencl_error_name(state), state);
-    rd_progress_fail(q->progress, why);
-    return rd_error(RONDO_ERR_DEVICE_LOST, "%s", why);
+    return rd_error(RONDO_ERR_DEVICE_LOST, "opencl device %u (%s): it ended with %s (%d)", d->index,
+                    d->hardware.name, rd_opencl_error_name(state), state);
 }
 
 static void set_anew(struct rd_segment *s)
@@ -346,10 +340,9 @@ rondo_status rd_opencl_segment_step(struct rd_segment *s, const struct rd_segmen
         status = rd_opencl_finish(s->queue->device, s->queue->queue);
     }
     if (status)
-        undo(s, e);
-    else
-        rd_progress_reach(s->queue->progress, call->value);
-    return status;
+        return undo(s, e, status);
+    rd_progress_reach(s->queue->progress, call->value);
+    return RONDO_OK;
 }
 
 /* ---- times */
