@@ -95,10 +95,12 @@ static rondo_status find_devices(struct rd_backend *b, struct found *f)
 }
 
 /* A property that an older driver does not know is none. */
-static int answered(struct rd_backend *b, cl_int error)
+static int answered(struct rd_backend *b, const char *call, cl_int error)
 {
-    if (error && error != CL_INVALID_VALUE && !b->asked)
+    if (error && error != CL_INVALID_VALUE && !b->asked) {
         b->asked = error;
+        b->asked_by = call;
+    }
     return !error;
 }
 
@@ -109,7 +111,7 @@ static void ask(struct rd_backend *b, cl_device_id id, cl_device_info what, void
     cl_int error;
     memset(value, 0, bytes);
     RD_CL(b, error, clGetDeviceInfo, id, what, bytes, value, NULL);
-    if (!answered(b, error))
+    if (!answered(b, "clGetDeviceInfo", error))
         memset(value, 0, bytes);
 }
 
@@ -119,7 +121,8 @@ static void ask_text(struct rd_backend *b, cl_device_id id, cl_device_info what,
     char whole[4096];
     cl_int error;
     RD_CL(b, error, clGetDeviceInfo, id, what, sizeof whole, whole, NULL);
-    snprintf(text, bytes, "%.*s", (int)bytes - 1, answered(b, error) ? whole : "");
+    snprintf(text, bytes, "%.*s", (int)bytes - 1,
+             answered(b, "clGetDeviceInfo", error) ? whole : "");
 }
 
 /* NULL: it can be used; else why it cannot. */
@@ -172,7 +175,7 @@ static void *extension(struct rd_opencl_device *d, const char *name)
     cl_int error = rd_opencl_fails(&b->calls, "clGetExtensionFunctionAddressForPlatform");
     void *found = error ? NULL : b->cl->clGetExtensionFunctionAddressForPlatform(d->platform, name);
     rd_opencl_made("clGetExtensionFunctionAddressForPlatform", error);
-    if (!answered(b, error))
+    if (!answered(b, "clGetExtensionFunctionAddressForPlatform", error))
         found = NULL;
     return found;
 }
@@ -424,7 +427,7 @@ static rondo_status open_backend(struct rd_allocator *a, const char *which,
     if (!status)
         status = choose(b, &found, which);
     if (b->asked) /* and what came of it says less */
-        status = open_failed("clGetDeviceInfo", b->asked);
+        status = open_failed(b->asked_by, b->asked);
     if (!status)
         status = make_contexts(b);
     if (status) {

@@ -283,8 +283,10 @@ rondo_status rd_opencl_move_kernel(struct rd_opencl_device *d, const struct rd_o
         return rd_opencl_failed(d, "clCreateKernel", error);
     }
     status = set_move(d, *kernel, &m, global);
-    if (status)
+    if (status) {
         RD_CL_RELEASE(d->backend, clReleaseKernel, *kernel);
+        *kernel = NULL;
+    }
     return status;
 }
 

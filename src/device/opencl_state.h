@@ -76,6 +76,7 @@ struct rd_backend {
     pthread_mutex_t lock; /* of blocks */
     struct rd_opencl_program *programs;
     rd_atomic(struct rd_opencl_blocks *) blocks;
+    const char *asked_by;
     cl_int asked; /* while it is opened: how a question about a device failed first */
     uint32_t contexts, devices;
     cl_context context[RD_OPENCL_PLATFORMS_MAX];

@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char image[] =
-    "kernel void add(global int *a, int v, global const int *p) { a[get_global_id(0)] += v + *p; }";
+static const char image[] = "kernel void add(global int *a, int v, global const int *p) { "
+                            "a[get_global_id(0)] += v + *p; }\n"
+                            "kernel void less(global int *a) { a[get_global_id(0)] -= 1; }\n";
 
 enum { BYTES = 4096, ITEMS = 64, FRAMES = 2, COMMANDS = 4 };
 
@@ -17,13 +18,14 @@ enum { BYTES = 4096, ITEMS = 64, FRAMES = 2, COMMANDS = 4 };
 struct life {
     struct rig r;
     char *there, *pinned, host[BYTES];
-    struct rd_device_kernel *kernel;
-    struct rd_segment *segment;
+    struct rd_device_kernel *kernel, *less;
+    struct rd_segment *segment, *fixed; /* the latter can be a command buffer */
     struct rd_command_arg arg[3];
     struct rd_command command[COMMANDS];
     void *base[3];
     int params[4];
     int failures; /* that were told */
+    int buffers;
 };
 
 /* Whether it went well; a failure is the one that was made on purpose, and says so. */
@@ -111,6 +113,29 @@ static void copies(struct life *l)
     well(l, l->r.ops->copy(l->r.backend, 0, &box), "a copy of a box");
 }
 
+/* A segment whose arguments stay. */
+static void fixed(struct life *l)
+{
+    const struct rd_kernel_source s = { RONDO_OPENCL_C, image, sizeof image - 1, "less", NULL, 1 };
+    struct rd_segment_call call = { .base = l->base };
+    uint32_t at = 99;
+    if (!well(l, l->r.ops->kernel_new(l->r.backend, 0, &s, &l->less), "a kernel"))
+        return;
+    l->command[0].kernel = l->less;
+    l->command[0].arg_count = 1;
+    l->command[1].to.slot = 0;
+    l->command[1].from = (struct rd_place){ 0, 2048 };
+    if (!well(l, l->r.ops->segment_new(l->r.queue, l->command, COMMANDS, FRAMES, 0, &l->fixed),
+              "a segment"))
+        return;
+    for (uint32_t i = 0; i < 3 && !rd_load_acquire(&l->r.progress.failed); i++) {
+        call.value = ++l->r.value;
+        call.frame = i % FRAMES;
+        if (well(l, l->r.ops->segment_submit(l->fixed, &call, &at), "a submission"))
+            rig_await(&l->r.progress, l->r.value);
+    }
+}
+
 static void live(struct life *l)
 {
     const struct rd_kernel_source s = { RONDO_OPENCL_C, image, sizeof image - 1, "add", NULL, 3 };
@@ -131,6 +156,10 @@ static void live(struct life *l)
     describe(l);
     l->base[0] = l->there;
     l->base[1] = l->host;
+    if (l->buffers) {
+        fixed(l);
+        return;
+    }
     if (!well(l, ops->segment_new(l->r.queue, l->command, COMMANDS, FRAMES, 16, &l->segment),
               "a segment"))
         return;
@@ -145,6 +174,10 @@ static void end(struct life *l)
     const struct rd_backend_ops *ops = l->r.ops;
     if (l->segment)
         ops->segment_free(l->segment);
+    if (l->fixed)
+        ops->segment_free(l->fixed);
+    if (l->less)
+        ops->kernel_free(l->less);
     if (l->kernel)
         ops->kernel_free(l->kernel);
     if (l->r.queue)
@@ -158,12 +191,13 @@ static void end(struct life *l)
 }
 
 /* A life in which the n-th call fails; 0 when there is no n-th call. */
-static int one_life(uint64_t n, int error)
+static int one_life(uint64_t n, int error, int buffers)
 {
     struct life l;
     const char *call;
     memset(&l, 0, sizeof l);
     l.r.ops = rig_ops();
+    l.buffers = buffers;
     rig_allocator(&l.r.alloc);
     rig_progress(&l.r.progress);
     rig_fail(n, error);
@@ -186,10 +220,11 @@ static int one_life(uint64_t n, int error)
 /* Of all calls of a life the first-th and then each stride-th. */
 static void every_call(uint32_t without, int error, uint64_t first, uint64_t stride)
 {
+    const char *buffers = getenv("RONDO_OPENCL_COMMAND_BUFFERS");
     uint64_t n = first;
     rig_need();
     rig_watch(without);
-    while (one_life(n, error))
+    while (one_life(n, error, buffers != NULL))
         n += stride;
     cr_expect_gt(n, 60u, "only %llu calls", (unsigned long long)n);
     rig_unwatch();
@@ -197,7 +232,7 @@ static void every_call(uint32_t without, int error, uint64_t first, uint64_t str
 
 /* Each life compiles anew: several tests share them out. */
 Test(opencl_failures, every_call_for_want_of_resources) { every_call(0, -5, 1, 1); }
-Test(opencl_failures, every_call_for_an_unknown_reason) { every_call(0, -9999, 1, 1); }
+Test(opencl_failures, every_call_for_an_unknown_reason) { every_call(0, -9999, 2, 3); }
 Test(opencl_failures, every_call_where_kernels_move_1)
 {
     every_call(RD_OPENCL_NO_NATIVE | RD_OPENCL_NO_FINE, -5, 1, 3);
@@ -209,6 +244,17 @@ Test(opencl_failures, every_call_where_kernels_move_2)
 Test(opencl_failures, every_call_where_kernels_move_3)
 {
     every_call(RD_OPENCL_NO_NATIVE | RD_OPENCL_NO_FINE, -5, 3, 3);
+}
+
+Test(opencl_failures, every_call_of_command_buffers_1)
+{
+    setenv("RONDO_OPENCL_COMMAND_BUFFERS", "always", 1);
+    every_call(0, -5, 1, 2);
+}
+Test(opencl_failures, every_call_of_command_buffers_2)
+{
+    setenv("RONDO_OPENCL_COMMAND_BUFFERS", "always", 1);
+    every_call(0, -5, 2, 2);
 }
 
 /* ---- lost devices */
