@@ -41,8 +41,11 @@ static void touch_box(char *base, const rondo_shape *shape, const rondo_region *
 static void touch_slot(const struct rd_exec *x, uint32_t slot, const rondo_region *box, size_t page)
 {
     const struct rd_exec_slot *s = &x->slot[slot];
+    if (s->memory) /* a device's */
+        return;
     for (uint32_t i = 0; i < s->count; i++) /* of a ring all; of what is bound none */
-        touch_box(s->buffers[i]->base, &x->program.shapes[slot], box, page);
+        if (!s->buffers[i]->shadow_of && rd_buffer_base(s->buffers[i]))
+            touch_box(rd_buffer_base(s->buffers[i]), &x->program.shapes[slot], box, page);
 }
 
 static void touch_lane(const struct rd_exec *x, const struct rd_lane *l)

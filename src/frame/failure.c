@@ -5,6 +5,7 @@
 
 #include "src/base/error.h"
 #include "src/frame/outcome.h"
+#include "src/machine/keeper.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -128,7 +129,10 @@ RD_NOINLINE void rd_frame_fail(struct rd_lane *l, struct rd_frame *f, uint32_t b
     if (!self->told)
         snprintf(self->message, sizeof self->message, "returned %d", code);
     self->told = 0;
-    record(l, f, node, RONDO_ERR_FAILED);
+    record(l, f, self->blame ? self->blame - 1 : node,
+           self->blame_status ? self->blame_status : RONDO_ERR_FAILED);
+    self->blame = 0;
+    self->blame_status = RONDO_OK;
     rd_mark_bad(f, bit);
     lower_bad(l->track->failures, f);
 }
@@ -138,6 +142,14 @@ RD_NOINLINE void rd_frame_late(struct rd_lane *l, struct rd_frame *f, uint32_t b
     snprintf(l->self.message, sizeof l->self.message,
              "had not begun at the replay's deadline, %lld ns", (long long)f->deadline_ns);
     record(l, f, node, RONDO_ERR_DEADLINE);
+    rd_mark_bad(f, bit);
+    lower_bad(l->track->failures, f);
+}
+
+RD_NOINLINE void rd_frame_unfit(struct rd_lane *l, struct rd_frame *f, uint32_t bit, uint32_t node)
+{
+    snprintf(l->self.message, sizeof l->self.message, "%s", f->fetch->why);
+    record(l, f, node, f->fetch->status);
     rd_mark_bad(f, bit);
     lower_bad(l->track->failures, f);
 }

@@ -30,6 +30,7 @@
 
 struct rd_buffer;
 struct rd_check;
+struct rd_fetch;
 struct rd_core;
 struct rd_flow;
 struct rd_failures;
@@ -88,6 +89,7 @@ struct rd_frame {
     uint32_t held_count;
     rd_atomic32 hold;
     uint64_t held_for;           /* local replay + 1; read by who took `hold` */
+    struct rd_fetch *fetch;      /* referenced; of RD_SLOW_FETCH. May be left over */
     RD_ALIGNED rd_atomic32 left; /* lanes that count and have not passed yet */
     rd_atomic32 dirty;           /* a bad bit is set */
 };
@@ -112,13 +114,18 @@ struct rd_self {
     int skipped; /* set by a node whose conditions do not hold */
     int told;    /* message is set */
     char message[208];
+    /* Of an op that fails for another node: that one's number + 1, and with which status; 0: its
+     * own, RONDO_ERR_FAILED. */
+    uint32_t blame;
+    rondo_status blame_status;
 };
 
 /* Why a frame's ops are walked one by one. */
 enum {
     RD_SLOW_DEADLINE = 1, /* each op looks at the time first */
     RD_SLOW_TIMED = 2,    /* each op's begin and end are noted: node statistics, traces */
-    RD_SLOW_CHECK = 4     /* RONDO_CHECK, RONDO_VERIFY: each op is framed by src/check/ */
+    RD_SLOW_CHECK = 4,    /* RONDO_CHECK, RONDO_VERIFY: each op is framed by src/check/ */
+    RD_SLOW_FETCH = 8     /* each op looks first whether the copies the frame waited for failed */
 };
 enum {
     RD_SPECIAL_NOT_BEFORE = 1,
@@ -142,6 +149,7 @@ struct rd_track {
     uint32_t number, tracks;
     int serial;                /* every boundary is serial */
     uint32_t processor0_lanes; /* lanes [0, this) belong to processor 0 */
+    uint32_t device_lanes;     /* the last so many are those of devices, which processor 0 drives */
     struct rd_plan *plan;
     struct rd_op *op; /* the plan's, with functions and arguments */
     struct rd_wait *wait;
