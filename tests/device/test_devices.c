@@ -196,6 +196,11 @@ Test(devices, a_runtime_opens_what_it_is_told)
     cr_expect(*info.name && info.units >= 1 && !info.used_bytes && !info.lost);
     cr_expect_str_eq(info.backend, "opencl");
     cr_expect_eq(info.limit_bytes, 123456);
+    info.limit_bytes = 77; /* an older program's struct ends before it */
+    cr_assert_eq(rondo_runtime_device_sized(rt, RONDO_GPU(0), &info,
+                                            offsetof(rondo_device_info, limit_bytes)),
+                 RONDO_OK);
+    cr_expect_eq(info.limit_bytes, 77);
     cr_expect_eq(rondo_runtime_device(rt, RONDO_GPU(1), &info), RONDO_ERR_INVALID);
     cr_expect_eq(rondo_runtime_device(rt, RONDO_CPU(0), &info), RONDO_ERR_INVALID);
     cr_expect_eq(rondo_runtime_device(rt, RONDO_GPU(0), NULL), RONDO_ERR_INVALID);
