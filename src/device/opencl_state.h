@@ -94,7 +94,8 @@ struct rd_queue {
     struct rd_opencl_device *device;
     struct rd_progress *progress;
     cl_command_queue queue;
-    uint64_t submitted; /* the latest value */
+    cl_command_queue timed; /* for timed calls */
+    uint64_t submitted;     /* the latest value */
 };
 
 /* An argument that may change from one call to the next, and what the kernel object has. */
@@ -126,6 +127,7 @@ struct rd_opencl_entry {
 
 /* A segment as a command buffer: recorded with kernel objects of its own, once it looks as if its
  * addresses stayed. */
+enum { RD_OPENCL_SAMPLES = 15 };
 struct rd_opencl_record {
     rd_atomic32 state;            /* RD_OPENCL_RECORD_...; changed by who submits */
     cl_command_buffer_khr buffer; /* NULL: not recorded */
@@ -136,7 +138,7 @@ struct rd_opencl_record {
     uint32_t same;       /* submissions with those */
     uint32_t tried;      /* submissions on trial */
     uint32_t samples[2]; /* of either way: enqueued one by one, recorded */
-    int64_t least_ns[2]; /* of them */
+    int64_t took_ns[2][RD_OPENCL_SAMPLES];
 };
 enum {
     RD_OPENCL_RECORD_NONE, /* it cannot be, or was slower */
