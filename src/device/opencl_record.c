@@ -194,7 +194,7 @@ static rondo_status record_one(struct rd_segment *s, const struct rd_segment_cal
         status = clone_kernel(s, call, command);
     } else {
         const struct rd_opencl_move m = rd_opencl_move_of(s, call, command);
-        status = rd_opencl_move_kernel(d, &m, &s->record.kernel[command], global);
+        status = rd_opencl_move_kernel(d, &s->movers, &m, &s->record.kernel[command], global);
     }
     *can = s->record.kernel[command] != NULL;
     if (status || !*can)

@@ -14,6 +14,7 @@ enum { RD_OPENCL_DEVICES_MAX = 64, RD_OPENCL_PLATFORMS_MAX = 16 };
  * item moves, 1, 4, 8 and 16 bytes. */
 enum { RD_OPENCL_WIDTHS = 4 };
 struct rd_opencl_movers {
+    struct rd_opencl_program *program;
     cl_kernel copy[RD_OPENCL_WIDTHS], fill[RD_OPENCL_WIDTHS];
 };
 
@@ -45,8 +46,7 @@ struct rd_opencl_device {
     /* For what is no part of a replay. */
     pthread_mutex_t lock;
     cl_command_queue queue;
-    struct rd_opencl_movers movers; /* made when first needed; under the lock */
-    struct rd_opencl_program *moves;
+    struct rd_opencl_movers movers; /* unless it is native; under the lock */
 };
 
 /* A compiled image. */
@@ -180,7 +180,6 @@ rondo_status rd_opencl_allocate(struct rd_backend *b, uint32_t device, size_t by
 void rd_opencl_release(struct rd_backend *b, uint32_t device, void *memory);
 rondo_status rd_opencl_allocate_pinned(struct rd_backend *b, size_t bytes, void **memory);
 void rd_opencl_release_pinned(struct rd_backend *b, void *memory);
-void rd_opencl_blocks_free(struct rd_backend *b); /* at the end */
 /* Whether [address, address + bytes) is memory of the device's context. */
 int rd_opencl_is_ours(const struct rd_opencl_device *d, const void *address, size_t bytes);
 
@@ -214,8 +213,10 @@ void rd_opencl_movers_free(struct rd_opencl_device *d, struct rd_opencl_movers *
 int rd_opencl_needs_movers(const struct rd_opencl_device *d, const struct rd_command *c);
 /* A kernel object that makes this move, its arguments set, and its three global sizes; NULL: no
  * kernel can. Movers have been made. */
-rondo_status rd_opencl_move_kernel(struct rd_opencl_device *d, const struct rd_opencl_move *move,
-                                   cl_kernel *kernel, size_t *global);
+rondo_status rd_opencl_move_kernel(struct rd_opencl_device *d,
+                                   const struct rd_opencl_movers *movers,
+                                   const struct rd_opencl_move *move, cl_kernel *kernel,
+                                   size_t *global);
 rondo_status rd_opencl_enqueue_move(struct rd_opencl_device *d, cl_command_queue queue,
                                     const struct rd_opencl_movers *movers,
                                     const struct rd_opencl_move *move, struct rd_opencl_events ev);
