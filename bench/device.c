@@ -195,8 +195,8 @@ static void add_rows(struct table *t, const struct device_case *c)
         table_cell(t, "%.1f", e->calls);
         table_cell(t, "%.3f", least / min);
         table_cell(t, "%.3f", middle / median);
-        table_cell(t, "%s", e->way == &device_ways_rondo[0] ? verdict(least / min, middle / median)
-                                                              : "");
+        table_cell(t, "%s",
+                   e->way == &device_ways_rondo[0] ? verdict(least / min, middle / median) : "");
     }
 }
 
@@ -271,6 +271,7 @@ int command_device(const struct options *o)
                 run_case(t, o, (struct device_graph){ size[i], width, rounds });
     table_write(t, o->format, stdout);
     table_free(t);
+    device_rondo_close();
 #ifdef RONDO_PEER_OPENCL
     device_opencl_close();
 #endif

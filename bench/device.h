@@ -9,9 +9,9 @@
 
 enum { DEVICE_ITEMS = 64, DEVICE_WIDTH_MAX = 8, DEVICE_ARRAYS = 2 * DEVICE_WIDTH_MAX };
 
-/* Kernel k is that of column k % width in step k / width: one work group of DEVICE_ITEMS items, each
- * of which reads its element of the column's array and of the next column's (around), as the step
- * before left them, and writes that of the column's other array. Then it computes for `rounds`
+/* Kernel k is that of column k % width in step k / width: one work group of DEVICE_ITEMS items,
+ * each of which reads its element of the column's array and of the next column's (around), as the
+ * step before left them, and writes that of the column's other array. Then it computes for `rounds`
  * rounds. Width 1 is a chain; otherwise a kernel follows three of the step before. */
 struct device_graph {
     uint32_t kernels, width, rounds;
@@ -49,6 +49,7 @@ struct device_way {
 
 /* Those of Rondo, and those by hand, each ended by one without a name. */
 extern const struct device_way device_ways_rondo[];
+void device_rondo_close(void);
 #ifdef RONDO_PEER_OPENCL
 extern const struct device_way device_ways_opencl[];
 /* The device that all use: its name. NULL: there is none, and *why says what is missing. Threads of

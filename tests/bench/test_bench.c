@@ -45,6 +45,8 @@ static const struct {
     { "latency --period 100us --impl loop", 2, "a period is for rondo and handwritten" },
     { "latency --submitters 3", 2, "--submitters 3: not a number from 1 to 2" },
     { "limit --help", 0, "--graph NAME" },
+    { "device --help", 0, "--nodes N" },
+    { "device --width 3", 2, "--width 3: 1, a chain, or 8" },
 };
 
 Test(bench, exit_statuses_and_messages)
