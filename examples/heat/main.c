@@ -24,9 +24,12 @@ static void help(void)
         "  --size WxH       resample the picture to W by H points\n"
         "  --repeat R       repetitions, the best one counts (default 10)\n"
         "  --output FILE    the final field (default heat.png)\n"
+        "  --device NAME    also on a device: opencl, opencl:0, ... (see docs/devices.md), all of\n"
+        "                   the step, and with the points near the border on the CPUs\n"
         "  --help           this text\n"
         "\n"
-        "exit status: 0 done, 1 the run failed or results differ, 2 bad input or usage");
+        "exit status: 0 done, 1 the run failed, no such device, or results differ, 2 bad input or\n"
+        "usage");
 }
 
 /* ---- the command line */
@@ -70,6 +73,7 @@ static int parse_option(int option, struct settings *set)
     case 'r': return number("--repeat", optarg, 10000, &set->repeat);
     case 'z': return pair("--size", optarg, PICTURE_SIDE, &set->nx, &set->ny);
     case 'o': set->output = optarg; return 0;
+    case 'd': set->device = optarg; return 0;
     case 'w':
         if (number("--workers", optarg, 1024, &x))
             return -1;
@@ -88,10 +92,15 @@ static int parse_option(int option, struct settings *set)
 static int parse(int argc, char **argv, struct settings *set)
 {
     static const struct option options[] = {
-        { "steps", required_argument, NULL, 's' },   { "tiles", required_argument, NULL, 't' },
-        { "workers", required_argument, NULL, 'w' }, { "size", required_argument, NULL, 'z' },
-        { "repeat", required_argument, NULL, 'r' },  { "output", required_argument, NULL, 'o' },
-        { "help", no_argument, NULL, 'h' },          { NULL, 0, NULL, 0 },
+        { "steps", required_argument, NULL, 's' },
+        { "tiles", required_argument, NULL, 't' },
+        { "workers", required_argument, NULL, 'w' },
+        { "size", required_argument, NULL, 'z' },
+        { "repeat", required_argument, NULL, 'r' },
+        { "output", required_argument, NULL, 'o' },
+        { "device", required_argument, NULL, 'd' },
+        { "help", no_argument, NULL, 'h' },
+        { NULL, 0, NULL, 0 },
     };
     *set = (struct settings){
         .steps = 200, .repeat = 10, .tiles_x = 4, .tiles_y = 4, .output = "heat.png"
@@ -163,8 +172,9 @@ static void print_row(const struct bench *bench, enum row_kind kind)
     const struct row *row = &bench->rows[kind];
     double steps = (double)set->steps, ns = (double)row->best_ns;
     char overhead[24] = "-";
-    if (kind >= ROW_INTERPRETED) {
-        double processors = bench->solver.processors[kind == ROW_PIPELINED];
+    if (kind >= ROW_INTERPRETED && kind <= ROW_PIPELINED) {
+        double processors =
+            bench->solver.processors[kind == ROW_PIPELINED ? EXEC_PIPELINED : EXEC_SERIAL];
         double spent = ns * processors - (double)bench->rows[ROW_TILES].best_ns;
         snprintf(overhead, sizeof overhead, "%.0f", spent / steps / set->tiles_x / set->tiles_y);
     }
