@@ -89,11 +89,12 @@ static void put_conditions(const struct out *o, const struct rd_subgraph *g,
 static void put_node(const struct out *o, const struct rd_subgraph *g, uint32_t v)
 {
     static const char *const shapes[] = {
-        [RD_NODE_TASK] = "box",       [RD_NODE_CALL] = "ellipse",
-        [RD_NODE_COPY] = "cds",       [RD_NODE_FILL] = "cds",
-        [RD_NODE_ALLREDUCE] = "cds",  [RD_NODE_WAIT] = "octagon",
-        [RD_NODE_SIGNAL] = "octagon", [RD_NODE_COMBINE] = "invtrapezium",
-        [RD_NODE_RANK] = "box",
+        [RD_NODE_TASK] = "box",         [RD_NODE_CALL] = "ellipse",
+        [RD_NODE_COPY] = "cds",         [RD_NODE_FILL] = "cds",
+        [RD_NODE_ALLREDUCE] = "cds",    [RD_NODE_WAIT] = "octagon",
+        [RD_NODE_SIGNAL] = "octagon",   [RD_NODE_COMBINE] = "invtrapezium",
+        [RD_NODE_RANK] = "box",         [RD_NODE_KERNEL] = "box3d",
+        [RD_NODE_LAUNCH] = "component",
     };
     const struct rd_extra *e = rd_node_extra(g, v);
     char text[64];

@@ -34,7 +34,8 @@ static int copy_plain(const struct rd_subgraph *g, struct rd_subgraph *to)
 {
     return COPY(names) && COPY(args) && COPY(params) && COPY(params_initial) && COPY(nodes) &&
            COPY(accesses) && COPY(boxes) && COPY(chunks) && COPY(param_uses) && COPY(patches) &&
-           COPY(edges) && COPY(groups) && COPY(extras) && COPY(whens) && COPY(inner);
+           COPY(edges) && COPY(groups) && COPY(extras) && COPY(whens) && COPY(inner) &&
+           COPY(kernels) && COPY(kernel_args) && COPY(images) && COPY(sources) && COPY(image_table);
 }
 
 static int copy_slots(const struct rd_subgraph *g, struct rd_subgraph *to)

@@ -132,6 +132,71 @@ static rondo_status copy_syncs(struct rd_nesting *k)
     return RONDO_OK;
 }
 
+/* ---- kernels */
+
+static rondo_status copy_images(struct rd_nesting *k)
+{
+    const size_t n = k->in->images.count;
+    rondo_status status = RONDO_OK;
+    size_t i;
+    k->image = rd_alloc_array(&k->g->rt->alloc, n, sizeof *k->image);
+    if (!k->image)
+        return rd_no_memory(k->g);
+    for (i = 0; i < n && !status; i++) {
+        const struct rd_image *image = &k->in->images.item[i];
+        status = rd_image_add(k->g, "image", k->in->sources.item + image->source, image->bytes,
+                              &k->image[i]);
+    }
+    return status;
+}
+
+static uint32_t copy_text(struct rd_nesting *k, uint32_t name, rondo_status *status)
+{
+    uint32_t to = 0;
+    if (!*status)
+        *status = rd_name_add(k->g, rd_subgraph_text(k->in, name), &to);
+    return to;
+}
+
+static rondo_status copy_kernel(struct rd_nesting *k, const struct rd_kernel *from)
+{
+    struct rd_subgraph *g = k->g;
+    struct rd_kernel to = *from;
+    rondo_status status = RONDO_OK;
+    uint32_t i;
+    to.image = k->image[from->image];
+    to.arg = (uint32_t)g->kernel_args.count;
+    to.entry = copy_text(k, from->entry, &status);
+    to.options = copy_text(k, from->options, &status);
+    for (i = 0; i < from->arg_count && !status; i++) {
+        struct rd_kernel_arg a = k->in->kernel_args.item[from->arg + i];
+        if (a.kind == RONDO_ARG_PARAM || a.kind == RONDO_ARG_PARAM_ADDRESS)
+            a.index = k->param[a.index] - 1;
+        if (a.kind == RONDO_ARG_VALUE)
+            a.value += k->arg;
+        g->kernel_args.item[g->kernel_args.count++] = a;
+    }
+    if (!status)
+        g->kernels.item[g->kernels.count++] = to;
+    return status;
+}
+
+static rondo_status copy_kernels(struct rd_nesting *k)
+{
+    struct rd_subgraph *g = k->g;
+    const size_t n = k->in->kernels.count, args = k->in->kernel_args.count;
+    rondo_status status = copy_images(k);
+    size_t i;
+    if (!status &&
+        (n > UINT32_MAX - 1 - g->kernels.count || args > UINT32_MAX - g->kernel_args.count ||
+         !RD_ROOM(g, kernels, n) || !RD_ROOM(g, kernel_args, args)))
+        status = rd_no_memory(g);
+    k->kernel = (uint32_t)g->kernels.count;
+    for (i = 0; i < n && !status; i++)
+        status = copy_kernel(k, &k->in->kernels.item[i]);
+    return status;
+}
+
 /* ---- nodes */
 
 /* "step/relax[3]". */
@@ -212,6 +277,7 @@ static rondo_status copy_extra(struct rd_nesting *k, uint32_t node, struct rd_no
     }
     memcpy(&e, from, sizeof e); /* with its padding */
     e.sync = e.sync ? e.sync + k->sync : 0;
+    e.kernel = e.kernel ? e.kernel + k->kernel : 0;
     status = copy_whens(k, from, &e);
     return status ? status : rd_extra_add(k->g, &e, &to->extra);
 }
@@ -249,7 +315,7 @@ static rondo_status copy_node(struct rd_nesting *k, uint32_t node)
 static rondo_status copy_all(struct rd_nesting *k)
 {
     static rondo_status (*const pools[])(struct rd_nesting *) = {
-        copy_args, copy_boxes, copy_edges, copy_holders, copy_uses, copy_syncs,
+        copy_args, copy_boxes, copy_edges, copy_holders, copy_uses, copy_syncs, copy_kernels,
     };
     rondo_status status = RONDO_OK;
     uint32_t i;

@@ -16,8 +16,9 @@ struct rd_nesting {
     struct rd_when when;   /* of all nodes */
     uint32_t conditional;  /* 1: there is one */
     /* Where the copies begin in the pools of g. */
-    uint32_t node, box, chunk, param_use, patch, holder, sync;
+    uint32_t node, box, chunk, param_use, patch, holder, sync, kernel;
     size_t arg;
+    uint32_t *image;            /* by image of `in`: its index in g */
     const struct rd_node *last; /* the node copied last, and what it became */
     struct rd_node made;
 };

@@ -2,6 +2,7 @@
 /* What the slots and parameters of a subgraph become in the one that it is recorded into: a slot
  * the caller maps them to, the same as in an earlier recording, or a new one. The outer recording
  * keeps a list of what is what, so that the inner one's handles name it. */
+#include "src/device/devices.h"
 #include "subgraph/inner.h"
 
 #include <stdio.h>
@@ -41,6 +42,11 @@ static rondo_status check_pair(const struct rd_nesting *k, uint32_t i, uint32_t 
         return rd_error(RONDO_ERR_INVALID,
                         "node '%s': map[%u]: slot '%s' is RONDO_ZEROED, slot '%s' is not", k->name,
                         i, in_slot(k, inner), out_slot(k, outer));
+    /* Where the inner recording's bytes are at the end is for whoever looks at them to rely on. */
+    if (a->at_end && a->at_end != (b->kind == RD_SLOT_BOUND ? RD_MEMORY_HOST + 1 : b->at_end))
+        return rd_error(RONDO_ERR_INVALID,
+                        "node '%s': map[%u]: slot '%s' has an at_end that slot '%s' has not",
+                        k->name, i, in_slot(k, inner), out_slot(k, outer));
     if (same_shape(s, t))
         return RONDO_OK;
     return rd_error(RONDO_ERR_INVALID,
@@ -278,4 +284,5 @@ void rd_nesting_free(struct rd_nesting *k)
     rd_free_array(a, k->param, params, sizeof *k->param);
     rd_free_array(a, k->alias_class, slots, sizeof *k->alias_class);
     rd_free_array(a, k->mapped, slots, sizeof *k->mapped);
+    rd_free_array(a, k->image, k->in->images.count, sizeof *k->image);
 }

@@ -316,7 +316,8 @@ static rondo_status fill_move(struct rd_subgraph *g, enum rd_node_kind kind,
     if (!status)
         status = take_count(g, d, n, &m);
     if (!status)
-        status = rd_take_processor(g, n->name, d->on, &n->bound);
+        status = kind == RD_NODE_ALLREDUCE ? rd_take_processor(g, n->name, d->on, &n->bound)
+                                           : rd_take_place(g, n->name, d->on, 0, &n->bound);
     if (!status)
         status = rd_take_cost(g, n->name, d->cost_ns, &n->cost_ns);
     if (!status)

@@ -17,7 +17,12 @@ rondo_status rd_take_processor(const struct rd_subgraph *g, uint32_t name, rondo
     *bound = RD_PROCESSOR_ANY;
     if (on == RONDO_ANY_CPU)
         return RONDO_OK;
-    if (on >> 24 != 1)
+    if (on >> 24 == RONDO_GPU(0) >> 24)
+        return rd_error(RONDO_ERR_INVALID,
+                        "node '%s': on is RONDO_GPU(%u), and it runs on a CPU: on a device run "
+                        "kernels, launches, copies and fills",
+                        node_text(g, name), i);
+    if (on >> 24 != RONDO_CPU(0) >> 24)
         return rd_error(RONDO_ERR_INVALID, "node '%s': on is 0x%x, not a processor",
                         node_text(g, name), on);
     if (i >= g->rt->processors || i >= RD_PROCESSOR_ANY)
@@ -109,9 +114,22 @@ rondo_status rd_take_edges(struct rd_subgraph *g, uint32_t name, const char *fie
     return RONDO_OK;
 }
 
+rondo_status rd_check_carried(const struct rd_subgraph *g, uint32_t name, uint32_t count,
+                              uint32_t distance)
+{
+    if (distance > RD_DISTANCE_MAX)
+        return rd_error(RONDO_ERR_INVALID, "node '%s': carried_distance %u is more than %d",
+                        node_text(g, name), distance, RD_DISTANCE_MAX);
+    if (!count && distance)
+        return rd_error(RONDO_ERR_INVALID, "node '%s': carried_distance %u without carried nodes",
+                        node_text(g, name), distance);
+    return RONDO_OK;
+}
+
 static rondo_status check_task(const struct rd_subgraph *g, const rondo_task_desc *d, uint32_t name)
 {
     const char *text = node_text(g, name);
+    rondo_status status;
     if (!d->fn)
         return rd_error(RONDO_ERR_INVALID, "node '%s': fn is NULL", text);
     if (!d->arg != !d->arg_bytes)
@@ -126,13 +144,8 @@ static rondo_status check_task(const struct rd_subgraph *g, const rondo_task_des
     if (!d->accesses && d->access_count)
         return rd_error(RONDO_ERR_INVALID, "node '%s': accesses is NULL, access_count %u", text,
                         d->access_count);
-    if (d->carried_distance > RD_DISTANCE_MAX)
-        return rd_error(RONDO_ERR_INVALID, "node '%s': carried_distance %u is more than %d", text,
-                        d->carried_distance, RD_DISTANCE_MAX);
-    if (!d->carried_count && d->carried_distance)
-        return rd_error(RONDO_ERR_INVALID, "node '%s': carried_distance %u without carried nodes",
-                        text, d->carried_distance);
-    return rd_check_traits(g, d, name);
+    status = rd_check_carried(g, name, d->carried_count, d->carried_distance);
+    return status ? status : rd_check_traits(g, d, name);
 }
 
 rondo_status rd_take_param(const struct rd_subgraph *g, uint32_t name, const char *field,
@@ -245,7 +258,8 @@ rondo_status rd_take_task(struct rd_subgraph *g, const rondo_task_desc *d, struc
     struct rd_extra extra;
     memset(&extra, 0, sizeof extra);
     if (!status)
-        status = rd_take_processor(g, n->name, d->on, &n->bound);
+        status = n->kind == RD_NODE_LAUNCH ? rd_take_place(g, n->name, d->on, 1, &n->bound)
+                                           : rd_take_processor(g, n->name, d->on, &n->bound);
     if (!status)
         status = rd_take_cost(g, n->name, d->cost_ns, &n->cost_ns);
     if (!status && d->param_count)
@@ -265,7 +279,6 @@ rondo_status rd_take_task(struct rd_subgraph *g, const rondo_task_desc *d, struc
     n->tag = d->tag;
     n->arg_bytes = (uint32_t)d->arg_bytes;
     n->priority = d->priority;
-    n->kind = RD_NODE_TASK;
     n->everything = !d->access_count && !(d->flags & RONDO_NO_ACCESS) && !g->edges_explicit;
     return status;
 }

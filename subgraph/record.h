@@ -20,7 +20,8 @@ int rd_pool_grow(struct rd_subgraph *g, void **items, size_t *capacity, size_t c
 /* How far each pool was filled before a builder began. */
 struct rd_mark {
     size_t names, args, slots, params, params_initial, nodes, accesses, boxes, chunks, param_uses,
-        patches, edges, holders, groups, extras, whens, syncs, inner;
+        patches, edges, holders, groups, extras, whens, syncs, inner, kernels, kernel_args, images,
+        sources;
 };
 void rd_mark_take(const struct rd_subgraph *g, struct rd_mark *mark);
 /* Takes back everything added since, without calling any `release`. */
@@ -74,6 +75,13 @@ rondo_status rd_check_reduction(const char *who, const struct rd_slot *slot, uin
  * and no handle of desc names one. */
 rondo_status rd_slot_add_ready(struct rd_subgraph *g, const rondo_slot_desc *desc,
                                struct rd_buffer *const *ready, rondo_slot *slot);
+/* images.c: the index of an image, one that is there already if its bytes are the same. `who`, for
+ * messages: "node 'relax': image". */
+rondo_status rd_image_add(struct rd_subgraph *g, const char *who, const void *bytes, size_t count,
+                          uint32_t *image);
+/* Takes back those behind the first `count`. */
+void rd_images_cut(struct rd_subgraph *g, size_t count, size_t sources);
+
 /* slot.c: gives a token its address range. */
 rondo_status rd_token_place(struct rd_subgraph *g, const char *who, struct rd_slot *slot);
 
@@ -105,7 +113,16 @@ rondo_status rd_take_edges(struct rd_subgraph *g, uint32_t name, const char *fie
 /* A parameter's index; INVALID naming node and field. */
 rondo_status rd_take_param(const struct rd_subgraph *g, uint32_t name, const char *field,
                            rondo_param param, uint32_t *index);
-/* What of a task does not depend on its chunk: all but accesses, chunk and edges. */
+rondo_status rd_check_carried(const struct rd_subgraph *g, uint32_t name, uint32_t count,
+                              uint32_t distance);
+/* kernel.c: `image`: the index of the image, in place of the description's; NULL: that. */
+rondo_status rd_record_kernel_of(struct rd_subgraph *g, const rondo_kernel_desc *desc,
+                                 const uint32_t *image, rondo_node *node);
+/* Where a copy or a fill runs, or (`device`) what runs on a device only: 0 is the first one. */
+rondo_status rd_take_place(const struct rd_subgraph *g, uint32_t name, rondo_processor on,
+                           int device, uint16_t *bound);
+/* What of a task (node->kind: or a launch) does not depend on its chunk: all but accesses, chunk
+ * and edges. */
 rondo_status rd_take_task(struct rd_subgraph *g, const rondo_task_desc *desc, struct rd_node *node);
 /* The task's accesses, for one node. */
 rondo_status rd_take_accesses(struct rd_subgraph *g, const rondo_task_desc *desc,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Slots and parameters: the named places of a recording that buffers and values fill. */
+#include "src/device/devices.h"
 #include "subgraph/record.h"
 
 #include <stdio.h>
@@ -115,6 +116,34 @@ static rondo_status check_desc(const char *who, const rondo_slot_desc *desc)
     return RONDO_OK;
 }
 
+/* Where it is to be at the end. What Rondo keeps itself is nowhere then; what a caller binds is
+ * his, in host memory. */
+static rondo_status take_at_end(const char *who, rondo_memory at_end, struct rd_slot *s)
+{
+    const uint32_t i = at_end & 0xffffff;
+    const int device = at_end >> 24 == RONDO_GPU_MEMORY(0) >> 24;
+    if (!at_end)
+        return RONDO_OK;
+    if (!device && at_end != RONDO_HOST && at_end != RONDO_PINNED)
+        return rd_error(RONDO_ERR_INVALID,
+                        "%s: at_end is 0x%x, not RONDO_HOST, RONDO_PINNED or RONDO_GPU_MEMORY(i)",
+                        who, at_end);
+    if (device && i >= RD_DEVICES_MAX)
+        return rd_error(RONDO_ERR_INVALID,
+                        "%s: at_end is RONDO_GPU_MEMORY(%u), a runtime has at most %d devices", who,
+                        i, RD_DEVICES_MAX);
+    if (s->kind == RD_SLOT_TEMPORARY || s->kind == RD_SLOT_TOKEN)
+        return rd_error(RONDO_ERR_INVALID, "%s: at_end of %s, which holds nothing then", who,
+                        s->kind == RD_SLOT_TOKEN ? "a token" : "a temporary");
+    if (s->kind == RD_SLOT_BOUND && device)
+        return rd_error(RONDO_ERR_INVALID,
+                        "%s: at_end is RONDO_GPU_MEMORY(%u), but what is bound per replay is in "
+                        "host memory at the end",
+                        who, i);
+    s->at_end = (uint8_t)(device ? 2 + i : RD_MEMORY_HOST + 1);
+    return RONDO_OK;
+}
+
 /* The slot in all but its place in the pool, its buffers referenced one by one. */
 static rondo_status fill_slot(struct rd_subgraph *g, const char *who, const rondo_slot_desc *desc,
                               struct rd_buffer *const *ready, struct rd_slot *s)
@@ -127,6 +156,9 @@ static rondo_status fill_slot(struct rd_subgraph *g, const char *who, const rond
     s->zeroed = (desc->flags & RONDO_ZEROED) != 0;
     s->ring_first = desc->ring_first;
     s->ring_stride = desc->ring_stride ? desc->ring_stride : 1;
+    status = take_at_end(who, desc->at_end, s);
+    if (status)
+        return status;
     if (desc->alias_of.id) {
         char what[WHO_BYTES + 16];
         snprintf(what, sizeof what, "%s: alias_of", who);

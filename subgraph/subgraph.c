@@ -57,6 +57,11 @@ static void subgraph_free(struct rd_subgraph *g)
     FREE_POOL(g, whens);
     FREE_POOL(g, syncs);
     FREE_POOL(g, inner);
+    FREE_POOL(g, kernels);
+    FREE_POOL(g, kernel_args);
+    FREE_POOL(g, images);
+    FREE_POOL(g, sources);
+    FREE_POOL(g, image_table);
     rd_free_array(&rt->alloc, g->sequence, g->nodes.count, sizeof *g->sequence);
     rd_free(&rt->alloc, g->name, g->name ? strlen(g->name) + 1 : 0);
     rd_free(&rt->alloc, g, sizeof *g);
@@ -186,6 +191,10 @@ void rd_mark_take(const struct rd_subgraph *g, struct rd_mark *mark)
     mark->whens = g->whens.count;
     mark->syncs = g->syncs.count;
     mark->inner = g->inner.count;
+    mark->kernels = g->kernels.count;
+    mark->kernel_args = g->kernel_args.count;
+    mark->images = g->images.count;
+    mark->sources = g->sources.count;
 }
 
 /* One of a refused call: made by it and nobody else's yet, or shared with an inner subgraph. */
@@ -203,6 +212,7 @@ void rd_mark_restore(struct rd_subgraph *g, const struct rd_mark *mark)
         holder_take_back(g, g->holders.item[--g->holders.count]);
     while (g->syncs.count > mark->syncs)
         sync_free(&g->syncs.item[--g->syncs.count]);
+    rd_images_cut(g, mark->images, mark->sources);
     g->names.count = mark->names;
     if (g->last_name >= g->names.count)
         g->last_name = 0;
@@ -220,6 +230,8 @@ void rd_mark_restore(struct rd_subgraph *g, const struct rd_mark *mark)
     g->extras.count = mark->extras;
     g->whens.count = mark->whens;
     g->inner.count = mark->inner;
+    g->kernels.count = mark->kernels;
+    g->kernel_args.count = mark->kernel_args;
 }
 
 int rd_pool_grow(struct rd_subgraph *g, void **items, size_t *capacity, size_t count, size_t more,

@@ -113,21 +113,24 @@ struct rd_extra {
     uint32_t rank;
 };
 
-/* What a kernel node runs. Equal images are one entry of `images`. */
+/* What a kernel node runs. Equal images are one entry of `images`, found by their hash. */
 struct rd_image {
-    size_t at, bytes; /* in args */
+    size_t source, bytes; /* in sources */
+    uint64_t hash;
+    uint32_t
+        next; /* index + 1 of the image before it with the same place in image_table; 0: none */
 };
 struct rd_kernel_arg {
     uint32_t kind;  /* RONDO_ARG_... */
     uint32_t index; /* of an access of the node, or a parameter's index */
-    uint32_t bytes;
-    size_t value; /* offset in args */
+    uint32_t bytes; /* of a value, a parameter, or local memory */
+    size_t value;   /* offset in args */
 };
 struct rd_kernel {
     uint32_t format, image, entry, options; /* image: index; entry, options: offsets in names */
     uint32_t arg, arg_count;                /* in kernel_args */
     uint32_t dimensions;
-    uint64_t global[3], local[3];
+    uint64_t global[3], local[3]; /* 1 in absent dimensions; local all 0: the driver chooses */
 };
 
 struct rd_patch {
@@ -149,13 +152,14 @@ struct rd_node {
     uint32_t name;
     uint32_t holder; /* index in holders + 1; 0: context NULL */
     uint32_t access, access_count;
-    uint32_t param, param_count; /* in param_uses: parameter indices */
+    uint32_t param, param_count; /* in param_uses: parameter indices; of a kernel those of its
+                                    arguments, in their order */
     uint32_t patch, patch_count;
     uint32_t chunk;   /* index in chunks; 0: the empty region that chunks[0] is */
     uint32_t extra;   /* index in extras + 1; 0: none */
     uint32_t cost_ns; /* 0: not known; saturated */
     int32_t priority;
-    uint16_t bound; /* processor index or RD_PROCESSOR_ANY */
+    uint16_t bound; /* processor index, RD_PROCESSOR_ANY, or RD_ON_DEVICE + a device's */
     uint8_t kind;
     uint8_t everything; /* 1: touches everything (no accesses); 2: ordered with NO_ACCESS nodes too
                            (a call) */
@@ -213,6 +217,8 @@ struct rd_subgraph {
     RD_POOL(struct rd_kernel) kernels;
     RD_POOL(struct rd_kernel_arg) kernel_args;
     RD_POOL(struct rd_image) images;
+    RD_POOL(char) sources;
+    RD_POOL(uint32_t) image_table; /* by hash: index + 1 of the image added last; a power of two */
     /* Parts of inner subgraphs that were recorded into this one, and what they are here. */
     RD_POOL(struct rd_inner_part) inner;
     uint64_t tokens_end; /* bytes of all tokens so far: where the next one's range begins */

@@ -10,7 +10,8 @@ static void tell_node(const struct rd_subgraph *g, uint32_t v,
         [RD_NODE_TASK] = RONDO_NODE_TASK,           [RD_NODE_CALL] = RONDO_NODE_CALL,
         [RD_NODE_COPY] = RONDO_NODE_COPY,           [RD_NODE_FILL] = RONDO_NODE_FILL,
         [RD_NODE_ALLREDUCE] = RONDO_NODE_ALLREDUCE, [RD_NODE_WAIT] = RONDO_NODE_WAIT,
-        [RD_NODE_SIGNAL] = RONDO_NODE_SIGNAL,
+        [RD_NODE_SIGNAL] = RONDO_NODE_SIGNAL,       [RD_NODE_KERNEL] = RONDO_NODE_KERNEL,
+        [RD_NODE_LAUNCH] = RONDO_NODE_LAUNCH,
     };
     const struct rd_node *n = &g->nodes.item[v];
     const struct rd_extra *e = rd_node_extra(g, v);
@@ -100,6 +101,8 @@ uint32_t rd_node_own_accesses(const struct rd_subgraph *g, uint32_t node)
 int rd_node_no_access(const struct rd_subgraph *g, uint32_t node)
 {
     const struct rd_node *n = &g->nodes.item[node];
+    if (n->kind == RD_NODE_KERNEL || n->kind == RD_NODE_LAUNCH)
+        return !rd_node_own_accesses(g, node);
     return n->kind == RD_NODE_TASK && !n->everything && !g->edges_explicit &&
            !rd_node_own_accesses(g, node);
 }

@@ -67,7 +67,9 @@ enum {
     RONDO_NODE_FILL = 3,
     RONDO_NODE_ALLREDUCE = 4,
     RONDO_NODE_WAIT = 5,
-    RONDO_NODE_SIGNAL = 6
+    RONDO_NODE_SIGNAL = 6,
+    RONDO_NODE_KERNEL = 7,
+    RONDO_NODE_LAUNCH = 8
 };
 
 typedef struct rondo_recorded_node {

@@ -57,7 +57,7 @@ typedef struct rondo_slot_desc {
     uint32_t flags; /* RONDO_TEMPORARY, RONDO_ZEROED */
     /* Where the slot's bytes are to be current at the end of every replay, whatever the nodes do:
      * RONDO_HOST for a program that looks at them each step. 0: wherever they are. Of slots with
-     * buffers. */
+     * buffers; what is bound per replay is in host memory in any case. */
     rondo_memory at_end;
 } rondo_slot_desc;
 

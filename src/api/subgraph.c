@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The exported functions of rondo/subgraph.h. Builders return a handle; what they refuse sticks to
- * the subgraph. */
+/* The exported functions of rondo/subgraph.h and kernel.h. Builders return a handle; what they
+ * refuse sticks to the subgraph. */
 #include "subgraph/subgraph.h"
 
 #include "src/api/desc.h"
@@ -146,6 +146,38 @@ rondo_node rondo_record_task_sized(rondo_subgraph subgraph, const rondo_task_des
     status = rd_desc_take("rondo_task_desc", &d, sizeof d, desc, desc_bytes);
     if (!status)
         status = rd_record_task(g, &d, &node);
+    leave(g, status);
+    return node;
+}
+
+rondo_node rondo_record_launch_sized(rondo_subgraph subgraph, const rondo_task_desc *desc,
+                                     size_t desc_bytes)
+{
+    rondo_node node = { 0 };
+    rondo_task_desc d;
+    rondo_status status;
+    struct rd_subgraph *g = enter(subgraph, &status);
+    if (!g)
+        return node;
+    status = rd_desc_take("rondo_task_desc", &d, sizeof d, desc, desc_bytes);
+    if (!status)
+        status = rd_record_launch(g, &d, &node);
+    leave(g, status);
+    return node;
+}
+
+rondo_node rondo_record_kernel_sized(rondo_subgraph subgraph, const rondo_kernel_desc *desc,
+                                     size_t desc_bytes)
+{
+    rondo_node node = { 0 };
+    rondo_kernel_desc d;
+    rondo_status status;
+    struct rd_subgraph *g = enter(subgraph, &status);
+    if (!g)
+        return node;
+    status = rd_desc_take("rondo_kernel_desc", &d, sizeof d, desc, desc_bytes);
+    if (!status)
+        status = rd_record_kernel(g, &d, &node);
     leave(g, status);
     return node;
 }

@@ -466,9 +466,10 @@ int rd_verify_can(const struct rd_subgraph *g, char *why, size_t bytes)
                  { RONDO_MAY_BLOCK, "may block" } };
     for (uint32_t v = 0; v < g->nodes.count; v++) {
         const struct rd_node *n = &g->nodes.item[v];
-        const char *what = n->kind == RD_NODE_WAIT     ? "waits"
-                           : n->kind == RD_NODE_SIGNAL ? "signals"
-                                                       : NULL;
+        const char *what = n->kind == RD_NODE_WAIT        ? "waits"
+                           : n->kind == RD_NODE_SIGNAL    ? "signals"
+                           : rd_bound_is_device(n->bound) ? "is on a device"
+                                                          : NULL;
         for (size_t i = 0; !what && i < sizeof once / sizeof once[0]; i++)
             if (rd_node_extra(g, v)->flags & once[i].flag)
                 what = once[i].what;

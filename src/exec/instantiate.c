@@ -6,6 +6,7 @@
 #include "compile/compile.h"
 #include "src/base/env.h"
 #include "src/base/id.h"
+#include "src/exec/on_device.h"
 #include "src/exec/tuner.h"
 #include "src/frame/where.h"
 #include "src/machine/handover.h"
@@ -427,6 +428,8 @@ static rondo_status make(struct rd_subgraph *g, const rondo_instantiate_options 
     rondo_status status = check_options(g, options);
     if (!status && options->order == RONDO_CONCURRENT)
         status = check_concurrent(g);
+    if (!status)
+        status = rd_check_devices(g);
     if (status)
         return status;
     x = make_exec(g, options);

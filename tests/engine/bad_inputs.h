@@ -31,6 +31,7 @@ struct bad {
 /* How a case is checked. */
 enum bad_kind {
     BAD_BUILDER, /* its error sticks to b->g */
+    BAD_DEVICE,  /* the same, and what it records corrected asks for a device */
     BAD_CALL     /* leaves nothing */
 };
 struct bad_case {
@@ -46,7 +47,7 @@ struct bad_table {
     size_t count;
 };
 extern const struct bad_table bad_tasks, bad_accesses, bad_builders, bad_machine, bad_execs,
-    bad_replays, bad_traits, bad_syncs, bad_nested, bad_counters;
+    bad_replays, bad_traits, bad_syncs, bad_nested, bad_counters, bad_kernels, bad_on_devices;
 
 enum { BAD_NODES = 6 };
 /* Everything but the runtimes; 0, or the message is in rondo_error_message(). */

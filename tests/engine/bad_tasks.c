@@ -77,7 +77,7 @@ TASK(carries_nothing, d.carried_distance = 2)
 TASK(carried_list_missing, d.carried_count = 1)
 TASK(carried_of_another_recording,
      (d.carried = &b->other_node, d.carried_count = 1, b->shown = b->other_node.id))
-TASK(no_processor, d.on = 2u << 24 | 1)
+TASK(no_processor, d.on = 3u << 24 | 1)
 TASK(processor_beyond, d.on = RONDO_CPU(7))
 TASK(negative_cost, d.cost_ns = -1)
 TASK(cost_not_a_number, d.cost_ns = NAN)
@@ -142,7 +142,7 @@ static const struct bad_case tasks[] = {
     { "carried from another recording", carried_of_another_recording, RONDO_ERR_INVALID,
       "node 'bad': carried[0]: handle 0x%H is no node of subgraph 'step'" },
     { "no processor", no_processor, RONDO_ERR_INVALID,
-      "node 'bad': on is 0x2000001, not a processor" },
+      "node 'bad': on is 0x3000001, not a processor" },
     { "a processor beyond the last", processor_beyond, RONDO_ERR_INVALID,
       "node 'bad': on is RONDO_CPU(7), the runtime has 2 processors" },
     { "a negative cost", negative_cost, RONDO_ERR_INVALID, "node 'bad': cost_ns is -1" },

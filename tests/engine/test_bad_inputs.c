@@ -96,6 +96,18 @@ static int run_case(struct bad *b, const struct bad_table *table, const struct b
     return wrong || other;
 }
 
+/* What needs a device is refused by a runtime without, whose message names it. */
+static int expect_no_device(struct bad *b)
+{
+    rondo_exec exec = { 1 };
+    const char *message = rondo_error_message();
+    if (rondo_instantiate(b->g, NULL, &exec) == RONDO_ERR_INVALID && exec.id == 1 &&
+        strstr(message, "and the runtime has opened no devices (rondo_runtime_options.devices)"))
+        return 0;
+    fprintf(stderr, "instantiated without a device: '%s'\n", message);
+    return 1;
+}
+
 static uint32_t run_table(struct bad *b, const struct bad_table *table, int *wrong)
 {
     for (size_t i = 0; i < table->count; i++) {
@@ -106,6 +118,8 @@ static uint32_t run_table(struct bad *b, const struct bad_table *table, int *wro
             ET_OK(rondo_instantiate(b->g, NULL, &exec)); /* with what the corrected call added */
             ET_OK(rondo_exec_destroy(exec));
         }
+        if (table->kind == BAD_DEVICE && !rondo_subgraph_status(b->g))
+            *wrong += expect_no_device(b);
         bad_end(b);
     }
     return (uint32_t)table->count;
@@ -114,8 +128,8 @@ static uint32_t run_table(struct bad *b, const struct bad_table *table, int *wro
 Test(engine_bad_inputs, every_one_is_refused_by_name, .timeout = 300)
 {
     static const struct bad_table *const tables[] = {
-        &bad_tasks,   &bad_accesses, &bad_builders, &bad_machine, &bad_execs,
-        &bad_replays, &bad_traits,   &bad_syncs,    &bad_nested,  &bad_counters,
+        &bad_tasks,  &bad_accesses, &bad_builders, &bad_machine,  &bad_execs,   &bad_replays,
+        &bad_traits, &bad_syncs,    &bad_nested,   &bad_counters, &bad_kernels, &bad_on_devices,
     };
     struct bad *b = &fixture;
     uint32_t cases = 0;
