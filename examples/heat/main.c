@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { DONE = 0, RUN_FAILED = 1, BAD_INPUT = 2, GO_ON = -1 };
+enum { DONE = 0, RUN_FAILED = 1, BAD_INPUT = 2, NO_DEVICE = 3, GO_ON = -1 };
 
 static void help(void)
 {
@@ -28,8 +28,8 @@ static void help(void)
         "                   the step, and with the points near the border on the CPUs\n"
         "  --help           this text\n"
         "\n"
-        "exit status: 0 done, 1 the run failed, no such device, or results differ, 2 bad input or\n"
-        "usage");
+        "exit status: 0 done, 1 the run failed or results differ, 2 bad input or usage, 3 no such\n"
+        "device");
 }
 
 /* ---- the command line */
@@ -212,6 +212,8 @@ int main(int argc, char **argv)
             print_table(&bench);
             if (picture_write(bench.settings.output, &bench.result))
                 status = RUN_FAILED;
+        } else if (bench.solver.no_device) {
+            status = NO_DEVICE;
         }
     }
     bench_close(&bench);

@@ -107,6 +107,19 @@ static int make_execs(struct solver *solver, rondo_subgraph step)
     return 0;
 }
 
+/* "none" and "all" may open none. */
+static int look_for_device(struct solver *solver, const char *device)
+{
+    uint32_t devices;
+    if (rondo_runtime_devices(solver->runtime, &devices))
+        return solver_complain();
+    if (devices)
+        return 0;
+    fprintf(stderr, "heat: --device %s: that opens no device\n", device);
+    solver->no_device = 1;
+    return -1;
+}
+
 static int open_runtime(struct solver *solver, const struct solver_options *options)
 {
     char *cpus = NULL;
@@ -117,7 +130,10 @@ static int open_runtime(struct solver *solver, const struct solver_options *opti
     rondo_status status = rondo_runtime_open(
         &(rondo_runtime_options){ .cpus = cpus, .devices = options->device }, &solver->runtime);
     free(cpus);
-    return status ? solver_complain() : 0;
+    if (!status)
+        return options->device ? look_for_device(solver, options->device) : 0;
+    solver->no_device = options->device && status == RONDO_ERR_INVALID;
+    return solver_complain();
 }
 
 int solver_open(struct solver *solver, const struct field *initial,

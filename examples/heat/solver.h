@@ -19,6 +19,7 @@ enum solver_exec {
 struct solver {
     int64_t nx, ny;
     rondo_runtime runtime;
+    int no_device; /* 1: opening failed because the device that was asked for is not there */
     rondo_buffer grid[2];
     rondo_param dt[EXECS]; /* each recording's */
     rondo_exec exec[EXECS];

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DONE = 0, RUN_FAILED = 1, BAD_INPUT = 2, GO_ON_RUNNING = -1 };
+enum { DONE = 0, RUN_FAILED = 1, BAD_INPUT = 2, NO_DEVICE = 3, GO_ON_RUNNING = -1 };
 enum { HEADLINE_SIZES = 3, LEAST_ATOMS = 800, MOST_ATOMS = 4000000 };
 static const int64_t sizes[HEADLINE_SIZES] = { 1000, 10000, 100000 }; /* of the headline */
 
@@ -45,7 +45,7 @@ static void help(void)
         "  --device NAME    also on a device: opencl, opencl:0, ... (see docs/devices.md)\n"
         "  --help           this text\n"
         "\n"
-        "exit status: 0 done, 1 the run failed, no such device, or results differ, 2 bad input or\n"
+        "exit status: 0 done, 1 the run failed or results differ, 2 bad input or usage, 3 no such\n"
         "usage");
 }
 
@@ -109,6 +109,10 @@ static int parse(int argc, char **argv, struct settings *set)
         }
         if (parse_option(option, set))
             return BAD_INPUT;
+    }
+    if (set->headline && set->device) {
+        fprintf(stderr, "md: --headline is of CPUs, without --device\n");
+        return BAD_INPUT;
     }
     if (optind < argc) {
         fprintf(stderr, "md: '%s' is not an option\n", argv[optind]);
@@ -234,6 +238,7 @@ static int show_stop(const struct settings *set, double dt, double bound, enum s
     return failed;
 }
 
+/* DONE, or RUN_FAILED or NO_DEVICE. */
 static int show(const struct settings *set)
 {
     struct bench b;
@@ -244,13 +249,14 @@ static int show(const struct settings *set)
         failed = -1;
     if (!failed)
         failed = run_size(&b, set);
+    int no_device = b.solver.no_device;
     bench_close(&b);
-    if (failed)
-        return -1;
-    return show_stop(set, 5 * TIME_STEP, 1, STOP_SKIN) ||
+    if (no_device)
+        return NO_DEVICE;
+    return failed || show_stop(set, 5 * TIME_STEP, 1, STOP_SKIN) ||
                    show_stop(set, TIME_STEP, 1e-5, STOP_DRIFT)
-               ? -1
-               : 0;
+               ? RUN_FAILED
+               : DONE;
 }
 
 /* ---- the headline */
@@ -340,5 +346,7 @@ int main(int argc, char **argv)
         status = fits(&set);
     if (status != GO_ON_RUNNING)
         return status;
-    return (set.headline ? headline(&set) : show(&set)) ? RUN_FAILED : DONE;
+    if (set.headline)
+        return headline(&set) ? RUN_FAILED : DONE;
+    return show(&set);
 }

@@ -300,9 +300,21 @@ static struct costs measure_costs(const struct system *s)
     return costs;
 }
 
-int solver_open(struct solver *solver, struct system *system, uint32_t workers, const char *device)
+/* "none" and "all" may open none. */
+static int look_for_device(struct solver *solver, const char *device)
 {
-    *solver = (struct solver){ .system = system };
+    uint32_t devices;
+    if (rondo_runtime_devices(solver->runtime, &devices))
+        return complain();
+    if (devices)
+        return 0;
+    fprintf(stderr, "md: --device %s: that opens no device\n", device);
+    solver->no_device = 1;
+    return -1;
+}
+
+static int open_runtime(struct solver *solver, uint32_t workers, const char *device)
+{
     char *cpus = NULL;
     if (workers && !(cpus = ways_cpu_list(workers))) {
         fprintf(stderr, "md: the CPUs to use cannot be listed\n");
@@ -311,9 +323,19 @@ int solver_open(struct solver *solver, struct system *system, uint32_t workers, 
     rondo_status status = rondo_runtime_open(
         &(rondo_runtime_options){ .cpus = cpus, .devices = device }, &solver->runtime);
     free(cpus);
+    if (!status)
+        return device ? look_for_device(solver, device) : 0;
+    solver->no_device = device && status == RONDO_ERR_INVALID;
+    return complain();
+}
+
+int solver_open(struct solver *solver, struct system *system, uint32_t workers, const char *device)
+{
+    *solver = (struct solver){ .system = system };
     rondo_subgraph step;
-    if (status || make_buffers(solver) ||
-        rondo_runtime_processors(solver->runtime, &solver->workers) ||
+    if (open_runtime(solver, workers, device))
+        return -1;
+    if (make_buffers(solver) || rondo_runtime_processors(solver->runtime, &solver->workers) ||
         rondo_subgraph_create(solver->runtime, &(rondo_subgraph_desc){ .name = "md step" }, &step))
         return complain();
     struct costs costs = measure_costs(system);

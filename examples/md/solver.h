@@ -38,6 +38,7 @@ enum { DEVICE_ARRAYS = 5 }; /* that only a device's step needs, see device.c */
 struct solver {
     struct system *system; /* whose arrays it wraps */
     rondo_runtime runtime;
+    int no_device; /* 1: opening failed because the device that was asked for is not there */
     rondo_buffer buffer[ARRAYS], device_buffer[DEVICE_ARRAYS];
     rondo_exec exec[EXECS];
     uint64_t replays[EXECS]; /* of each exec so far */
