@@ -9,6 +9,8 @@ set -eu
 packages="gcc g++ libc6-dev cmake ninja-build pkg-config
 liburcu-dev libhwloc-dev libjansson-dev libcriterion-dev libpng-dev
 clang clang-format llvm libclang-rt-dev libomp-dev"
+# OpenCL's headers, and a driver whose device is the CPU.
+packages="$packages opencl-c-headers ocl-icd-libopencl1 pocl-opencl-icd"
 # What examples compute with.
 packages="$packages libopenblas-dev liblapacke-dev libsuitesparse-dev"
 # What rondo-bench compares with, and counts system calls with.

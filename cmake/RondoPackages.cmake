@@ -21,3 +21,10 @@ rondo_require(JANSSON jansson libjansson-dev)
 if(RONDO_TESTS)
   rondo_require(CRITERION criterion libcriterion-dev)
 endif()
+
+# Headers alone: the driver's library is loaded by the program that opens a device.
+find_path(OPENCL_INCLUDE CL/cl_ext.h)
+mark_as_advanced(OPENCL_INCLUDE)
+if(RONDO_OPENCL AND NOT OPENCL_INCLUDE)
+  message(STATUS "Without OpenCL's headers (Debian package opencl-c-headers): no OpenCL devices")
+endif()

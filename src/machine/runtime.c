@@ -7,6 +7,7 @@
 #include "src/base/id.h"
 #include "src/base/rcu.h"
 #include "src/cleaner/cleaner.h"
+#include "src/device/devices.h"
 #include "src/event/source.h"
 #include "src/machine/host.h"
 #include "src/machine/spin.h"
@@ -20,6 +21,7 @@
 #include <string.h>
 
 enum { PARK_AFTER_NS = 50000, STALL_S_MAX = 86400 };
+#define DEVICE_BYTES_MAX 1000000000000000
 
 void rd_runtime_ref(struct rd_runtime *rt)
 {
@@ -186,6 +188,16 @@ static struct rd_runtime *make(const rondo_runtime_options *o)
     return rt;
 }
 
+/* What the options or the environment name. */
+static rondo_status open_devices(struct rd_runtime *rt, const rondo_runtime_options *o)
+{
+    const char *which = o->devices ? o->devices : rd_env_text(RD_ENV_RONDO_DEVICES);
+    uint64_t bytes = o->device_bytes;
+    if (!bytes)
+        bytes = (uint64_t)rd_env_number(RD_ENV_RONDO_DEVICE_BYTES, 0, DEVICE_BYTES_MAX, 0);
+    return rd_devices_open(&rt->alloc, which, bytes, &rt->devices);
+}
+
 static rondo_status open_own(const rondo_runtime_options *options, struct rd_runtime **opened)
 {
     struct lists lists = { { NULL, 0 }, { NULL, 0 } };
@@ -202,20 +214,25 @@ static rondo_status open_own(const rondo_runtime_options *options, struct rd_run
     status = rd_trace_open(rt, &rt->trace);
     if (status)
         goto free_anywhere;
-    status = start_threads(rt, &lists.cpus, &lists.cleaner_cpus);
+    status = open_devices(rt, options);
     if (status)
         goto close_trace;
+    status = start_threads(rt, &lists.cpus, &lists.cleaner_cpus);
+    if (status)
+        goto close_devices;
     free_lists(&rt->alloc, &lists);
     rt->own_bytes = rd_load_relaxed(&rt->alloc.bytes); /* statistics leave it out */
     rt->id = rd_id_new(RD_ID_RUNTIME, rt);
     if (!rt->id) {
         stop_threads(rt);
         status = rd_error(RONDO_ERR_MEMORY, "runtime: no memory for its handle");
-        goto close_trace;
+        goto close_devices;
     }
     rd_where_add(rt);
     *opened = rt;
     return RONDO_OK;
+close_devices:
+    rd_devices_close(rt->devices);
 close_trace:
     rd_trace_close(rt->trace);
 free_anywhere:
@@ -288,6 +305,7 @@ void rd_runtime_end(struct rd_runtime *rt)
     rd_where_remove(rt);
     rd_rcu_synchronize(); /* nobody is between finding the handle and counting a reference */
     stop_threads(rt);
+    rd_devices_close(rt->devices);
     rd_trace_close(rt->trace);
     rd_cpus_free(&rt->alloc, &rt->anywhere);
     rd_runtime_unref(rt);

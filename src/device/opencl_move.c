@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copies and fills of boxes. What is dense goes to the driver's own calls. Any other box is moved
+ * by one function of the host, enqueued, where the device is the host; else by a kernel, where the
+ * device may use both sides' memory; else row by row. */
+#include "src/device/opencl_state.h"
+
+#include <string.h>
+
+enum { FEW_ROWS = 4, PATTERN_MAX = 128 };
+static const size_t widths[RD_OPENCL_WIDTHS] = { 1, 4, 8, 16 };
+
+static const char source[] =
+    "#define MOVE(T, W) \\\n"
+    "kernel void copy_##W(global T *to, global const T *from, ulong t0, ulong t1, ulong f0, \\\n"
+    "                     ulong f1) \\\n"
+    "{ \\\n"
+    "    size_t x = get_global_id(0), y = get_global_id(1), z = get_global_id(2); \\\n"
+    "    to[z * t1 + y * t0 + x] = from[z * f1 + y * f0 + x]; \\\n"
+    "} \\\n"
+    "kernel void fill_##W(global T *to, global const T *value, ulong t0, ulong t1, ulong units) "
+    "\\\n"
+    "{ \\\n"
+    "    size_t x = get_global_id(0), y = get_global_id(1), z = get_global_id(2); \\\n"
+    "    to[z * t1 + y * t0 + x] = value[x % units]; \\\n"
+    "}\n"
+    "MOVE(uchar, 1)\n"
+    "MOVE(uint, 4)\n"
+    "MOVE(ulong, 8)\n"
+    "MOVE(ulong2, 16)\n";
+
+/* ---- kernels */
+
+void rd_opencl_movers_free(struct rd_opencl_device *d, struct rd_opencl_movers *m)
+{
+    for (int i = 0; i < RD_OPENCL_WIDTHS; i++) {
+        if (m->copy[i])
+            RD_CL_RELEASE(d->backend, clReleaseKernel, m->copy[i]);
+        if (m->fill[i])
+            RD_CL_RELEASE(d->backend, clReleaseKernel, m->fill[i]);
+    }
+    memset(m, 0, sizeof *m);
+}
+
+static rondo_status make_movers(struct rd_opencl_device *d, struct rd_opencl_movers *m)
+{
+    static const char *const copy[] = { "copy_1", "copy_4", "copy_8", "copy_16" };
+    static const char *const fill[] = { "fill_1", "fill_4", "fill_8", "fill_16" };
+    cl_int error = 0;
+    for (int i = 0; i < RD_OPENCL_WIDTHS && !error; i++) {
+        RD_CL_NEW(d->backend, error, m->copy[i], clCreateKernel, d->moves->program, copy[i]);
+        if (!error)
+            RD_CL_NEW(d->backend, error, m->fill[i], clCreateKernel, d->moves->program, fill[i]);
+    }
+    return error ? rd_opencl_failed(d, "clCreateKernel", error) : RONDO_OK;
+}
+
+/* The program is compiled when the device first needs it. */
+static rondo_status need_program(struct rd_opencl_device *d)
+{
+    const struct rd_kernel_source s = { RONDO_OPENCL_C, source, sizeof source - 1, NULL, NULL, 0 };
+    return d->moves ? RONDO_OK : rd_opencl_program_get(d, &s, &d->moves);
+}
+
+rondo_status rd_opencl_movers_new(struct rd_opencl_device *d, struct rd_opencl_movers *m)
+{
+    rondo_status status;
+    memset(m, 0, sizeof *m);
+    pthread_mutex_lock(&d->lock);
+    status = need_program(d);
+    pthread_mutex_unlock(&d->lock);
+    if (!status)
+        status = make_movers(d, m);
+    if (status)
+        rd_opencl_movers_free(d, m);
+    return status;
+}
+
+/* ---- the shape of a move */
+
+/* Rows that touch on both sides are one longer row, planes that touch are one plane. */
+static void fold(struct rd_box_move *x)
+{
+    if (x->rows == 1) {
+        x->rows = x->planes;
+        x->to_pitch[0] = x->to_pitch[1];
+        x->from_pitch[0] = x->from_pitch[1];
+        x->planes = 1;
+    }
+    if (x->row == x->to_pitch[0] && x->row == x->from_pitch[0]) {
+        x->row *= x->rows;
+        x->rows = x->planes;
+        x->to_pitch[0] = x->to_pitch[1];
+        x->from_pitch[0] = x->from_pitch[1];
+        x->planes = 1;
+    }
+    if (x->planes > 1 && x->to_pitch[1] == x->rows * x->to_pitch[0] &&
+        x->from_pitch[1] == x->rows * x->from_pitch[0]) {
+        x->rows *= x->planes;
+        x->planes = 1;
+    }
+    if (x->planes == 1 && x->row == x->to_pitch[0] && x->row == x->from_pitch[0]) {
+        x->row *= x->rows;
+        x->rows = 1;
+    }
+}
+
+static struct rd_opencl_move folded(const struct rd_opencl_move *move)
+{
+    struct rd_opencl_move m = *move;
+    if (!m.from) {
+        m.box.from_pitch[0] = m.box.to_pitch[0];
+        m.box.from_pitch[1] = m.box.to_pitch[1];
+    }
+    fold(&m.box);
+    return m;
+}
+
+static size_t span(const struct rd_box_move *x, const size_t pitch[2])
+{
+    return (x->planes - 1) * pitch[1] + (x->rows - 1) * pitch[0] + x->row;
+}
+
+static int fills_by_call(const struct rd_opencl_move *m)
+{
+    size_t e = m->elem_bytes;
+    return e <= PATTERN_MAX && !(e & (e - 1)) && !((uintptr_t)m->to & (e - 1));
+}
+
+/* ---- by a function of the host */
+
+static void CL_CALLBACK move_here(void *argument)
+{
+    struct rd_opencl_move *m = argument;
+    const struct rd_box_move *x = &m->box;
+    for (size_t z = 0; z < x->planes; z++)
+        for (size_t y = 0; y < x->rows; y++) {
+            char *to = m->to + z * x->to_pitch[1] + y * x->to_pitch[0];
+            if (m->from)
+                memmove(to, m->from + z * x->from_pitch[1] + y * x->from_pitch[0], x->row);
+            else if (y || z)
+                memcpy(to, m->to, x->row);
+            else
+                for (size_t i = 0; i < x->row; i += m->elem_bytes)
+                    memcpy(to + i, m->value, m->elem_bytes);
+        }
+}
+
+static rondo_status enqueue_native(struct rd_opencl_device *d, cl_command_queue queue,
+                                   struct rd_opencl_move *m, cl_event *event)
+{
+    cl_int error;
+    RD_CL(d->backend, error, clEnqueueNativeKernel, queue, move_here, m, sizeof *m, 0, NULL, NULL,
+          0, NULL, event);
+    return error ? rd_opencl_failed(d, "clEnqueueNativeKernel", error) : RONDO_OK;
+}
+
+/* ---- by a kernel */
+
+/* The widest unit that divides all that it has to. */
+static int width_of(const struct rd_opencl_move *m)
+{
+    const struct rd_box_move *x = &m->box;
+    size_t all = (size_t)(uintptr_t)m->to | x->row;
+    int w = RD_OPENCL_WIDTHS - 1;
+    all |= m->from ? (size_t)(uintptr_t)m->from : m->elem_bytes;
+    if (x->rows > 1)
+        all |= x->to_pitch[0] | x->from_pitch[0];
+    if (x->planes > 1)
+        all |= x->to_pitch[1] | x->from_pitch[1];
+    while (all & (widths[w] - 1))
+        w--;
+    return w;
+}
+
+static cl_int set_sizes(struct rd_backend *b, cl_kernel k, const cl_ulong *size, cl_uint count)
+{
+    cl_int error = 0;
+    for (cl_uint i = 0; i < count && !error; i++)
+        RD_CL(b, error, clSetKernelArg, k, 2 + i, sizeof *size, &size[i]);
+    return error;
+}
+
+static rondo_status enqueue_kernel(struct rd_opencl_device *d, cl_command_queue queue,
+                                   const struct rd_opencl_movers *movers,
+                                   const struct rd_opencl_move *m, cl_event *event)
+{
+    struct rd_backend *b = d->backend;
+    const struct rd_box_move *x = &m->box;
+    int w = width_of(m);
+    cl_kernel k = m->from ? movers->copy[w] : movers->fill[w];
+    const size_t u = widths[w], global[] = { x->row / u, x->rows, x->planes };
+    const cl_ulong size[] = { x->to_pitch[0] / u, x->to_pitch[1] / u,
+                              m->from ? x->from_pitch[0] / u : m->elem_bytes / u,
+                              x->from_pitch[1] / u };
+    cl_int error;
+    RD_CL(b, error, clSetKernelArgSVMPointer, k, 0, m->to);
+    if (!error)
+        RD_CL(b, error, clSetKernelArgSVMPointer, k, 1, m->from ? m->from : m->value_there);
+    if (error)
+        return rd_opencl_failed(d, "clSetKernelArgSVMPointer", error);
+    error = set_sizes(b, k, size, m->from ? 4 : 3);
+    if (error)
+        return rd_opencl_failed(d, "clSetKernelArg", error);
+    RD_CL(b, error, clEnqueueNDRangeKernel, queue, k, 3, NULL, global, NULL, 0, NULL, event);
+    return error ? rd_opencl_failed(d, "clEnqueueNDRangeKernel", error) : RONDO_OK;
+}
+
+static int kernel_may(const struct rd_opencl_device *d, const struct rd_opencl_move *m)
+{
+    if (d->system || !m->from)
+        return 1;
+    return rd_opencl_is_ours(d, m->to, span(&m->box, m->box.to_pitch)) &&
+           rd_opencl_is_ours(d, m->from, span(&m->box, m->box.from_pitch));
+}
+
+/* ---- row by row */
+
+static rondo_status enqueue_rows(struct rd_opencl_device *d, cl_command_queue queue,
+                                 const struct rd_opencl_move *m, struct rd_opencl_events ev)
+{
+    const struct rd_box_move *x = &m->box;
+    const size_t rows = x->rows * x->planes;
+    for (size_t i = 0; i < rows; i++) {
+        size_t y = i % x->rows, z = i / x->rows;
+        cl_event *event = i + 1 == rows ? ev.last : i == 0 ? ev.first : NULL;
+        cl_int error;
+        RD_CL(d->backend, error, clEnqueueSVMMemcpy, queue, CL_FALSE,
+              m->to + z * x->to_pitch[1] + y * x->to_pitch[0],
+              m->from + z * x->from_pitch[1] + y * x->from_pitch[0], x->row, 0, NULL, event);
+        if (error)
+            return rd_opencl_failed(d, "clEnqueueSVMMemcpy", error);
+    }
+    return RONDO_OK;
+}
+
+static rondo_status enqueue_fill(struct rd_opencl_device *d, cl_command_queue queue,
+                                 const struct rd_opencl_move *m, cl_event *event)
+{
+    cl_int error;
+    RD_CL(d->backend, error, clEnqueueSVMMemFill, queue, m->to, m->value, m->elem_bytes, m->box.row,
+          0, NULL, event);
+    return error ? rd_opencl_failed(d, "clEnqueueSVMMemFill", error) : RONDO_OK;
+}
+
+/* ---- either */
+
+int rd_opencl_needs_movers(const struct rd_opencl_device *d, const struct rd_command *c)
+{
+    return !d->native && (c->kind == RD_COMMAND_COPY || c->kind == RD_COMMAND_FILL);
+}
+
+rondo_status rd_opencl_enqueue_move(struct rd_opencl_device *d, cl_command_queue queue,
+                                    const struct rd_opencl_movers *movers,
+                                    const struct rd_opencl_move *move, struct rd_opencl_events ev)
+{
+    struct rd_opencl_move m = folded(move);
+    size_t rows = m.box.rows * m.box.planes;
+    if (rows == 1 && m.from)
+        return enqueue_rows(d, queue, &m, ev);
+    if (rows == 1 && fills_by_call(&m))
+        return enqueue_fill(d, queue, &m, ev.last);
+    if (d->native)
+        return enqueue_native(d, queue, &m, ev.last);
+    if ((m.from && rows <= FEW_ROWS) || !kernel_may(d, &m))
+        return enqueue_rows(d, queue, &m, ev);
+    return enqueue_kernel(d, queue, movers, &m, ev.last);
+}
+
+static rondo_status copy_locked(struct rd_opencl_device *d, const struct rd_device_copy *copy)
+{
+    const struct rd_opencl_move m = { .to = copy->to, .from = copy->from, .box = copy->box };
+    rondo_status status = RONDO_OK;
+    if (!d->native && !d->movers.copy[0]) {
+        status = need_program(d);
+        if (!status)
+            status = make_movers(d, &d->movers);
+        if (status) {
+            rd_opencl_movers_free(d, &d->movers);
+            return status;
+        }
+    }
+    status = rd_opencl_enqueue_move(d, d->queue, &d->movers, &m,
+                                    (struct rd_opencl_events){ NULL, NULL });
+    if (status) {
+        rd_opencl_drain(d, d->queue);
+        return status;
+    }
+    return rd_opencl_finish(d, d->queue);
+}
+
+rondo_status rd_opencl_copy(struct rd_backend *b, uint32_t device,
+                            const struct rd_device_copy *copy)
+{
+    struct rd_opencl_device *d = &b->device[device];
+    rondo_status status;
+    if (!copy->box.row || !copy->box.rows || !copy->box.planes)
+        return RONDO_OK;
+    pthread_mutex_lock(&d->lock);
+    status = copy_locked(d, copy);
+    pthread_mutex_unlock(&d->lock);
+    return status;
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the parts of the OpenCL backend share. */
+#ifndef RD_DEVICE_OPENCL_STATE_H
+#define RD_DEVICE_OPENCL_STATE_H
+
+#include "src/device/device.h"
+#include "src/device/opencl_calls.h"
+
+#include <pthread.h>
+
+enum { RD_OPENCL_DEVICES_MAX = 64, RD_OPENCL_PLATFORMS_MAX = 16 };
+
+/* Copies and fills of boxes that the driver has no call for: kernels by the width of what a work
+ * item moves, 1, 4, 8 and 16 bytes. */
+enum { RD_OPENCL_WIDTHS = 4 };
+struct rd_opencl_movers {
+    cl_kernel copy[RD_OPENCL_WIDTHS], fill[RD_OPENCL_WIDTHS];
+};
+
+struct rd_opencl_device {
+    struct rd_backend *backend;
+    uint32_t index; /* in backend->device */
+    cl_device_id id;
+    int part; /* a sub-device, released at the end */
+    cl_platform_id platform;
+    cl_context context; /* one for all devices of a platform: they are peers */
+    struct rd_hardware hardware;
+    /* Its kernels may read host memory that is not its own. */
+    int system;
+    /* It is the host: a function of ours, enqueued, moves any box. */
+    int native;
+    int fine;           /* host and device may use the same memory at the same time */
+    int buffers;        /* command buffers, of which several submissions may be in flight */
+    uint64_t group_max; /* work items of a group */
+    /* For what is no part of a replay. */
+    pthread_mutex_t lock;
+    cl_command_queue queue;
+    struct rd_opencl_movers movers; /* made when first needed; under the lock */
+    struct rd_opencl_program *moves;
+};
+
+/* A compiled image. */
+struct rd_opencl_program {
+    struct rd_opencl_program *next;
+    uint32_t device, refs;
+    cl_program program;
+    char *image, *options;
+    size_t image_bytes, options_bytes;
+};
+
+/* Memory that this backend has allocated, in order of addresses. */
+struct rd_opencl_blocks {
+    uint32_t count, capacity;
+    struct rd_opencl_block {
+        char *begin;
+        size_t bytes;       /* 0: it has been released */
+        cl_context context; /* NULL: plain host memory */
+    } block[];
+};
+
+struct rd_backend {
+    struct rd_allocator *alloc;
+    const struct rd_opencl_calls *cl;
+    rd_atomic64 calls;
+    pthread_mutex_t lock; /* of programs and blocks */
+    struct rd_opencl_program *programs;
+    rd_atomic(struct rd_opencl_blocks *) blocks;
+    uint32_t contexts, devices;
+    cl_context context[RD_OPENCL_PLATFORMS_MAX];
+    struct rd_opencl_device device[RD_OPENCL_DEVICES_MAX];
+};
+
+struct rd_device_kernel {
+    struct rd_opencl_device *device;
+    struct rd_opencl_program *program;
+    char *entry;
+    cl_kernel kernel;
+};
+
+struct rd_queue {
+    struct rd_opencl_device *device;
+    struct rd_progress *progress;
+    cl_command_queue queue;
+};
+
+/* An argument that may change from one call to the next, and what the kernel object has. */
+struct rd_opencl_arg {
+    uint32_t index; /* of the kernel's arguments */
+    int set;
+    const struct rd_command_arg *arg;
+    void *address;
+    char *value; /* RONDO_ARG_PARAM: arg->bytes of it */
+};
+
+/* What is known of a command beside what the caller says. */
+struct rd_opencl_node {
+    uint32_t arg_first, arg_end; /* of rd_segment.arg */
+    char *value_there;           /* FILL: its value in device memory, where a kernel may need it */
+};
+
+/* A call in flight, by frame. */
+struct rd_opencl_entry {
+    struct rd_segment *segment;
+    uint64_t value;
+    cl_event last;     /* NULL: none is kept */
+    cl_event *timed;   /* by command: the first one's and the last one's event of a timed call */
+    int64_t submit_ns; /* a timed call: just before it was handed over */
+    int is_timed;
+};
+
+struct rd_segment {
+    struct rd_queue *queue;
+    const struct rd_command *command;
+    uint32_t count, frames, args;
+    struct rd_opencl_node *node;
+    struct rd_opencl_arg *arg;
+    char *arg_values; /* of all arguments */
+    size_t arg_bytes;
+    struct rd_opencl_entry *entry;
+    cl_event *timed; /* of all entries */
+    /* A copy of the parameters in device memory for each frame; NULL: no argument is the address of
+     * one. */
+    char *params;
+    size_t params_bytes, params_pitch;
+    char *values; /* of fills; in device memory, NULL: not needed */
+    struct rd_opencl_movers movers;
+};
+
+/* The status and message of a call that failed. */
+rondo_status rd_opencl_failed(const struct rd_opencl_device *d, const char *call, cl_int error);
+
+/* Waits for all that is in a queue; nothing of it runs on where that fails, if the driver lets us.
+ */
+rondo_status rd_opencl_finish(struct rd_opencl_device *d, cl_command_queue queue);
+/* The same behind another failure, whose message stays. Whether it did. */
+int rd_opencl_drain(struct rd_opencl_device *d, cl_command_queue queue);
+
+/* ---- opencl_memory.c */
+rondo_status rd_opencl_allocate(struct rd_backend *b, uint32_t device, size_t bytes, void **memory);
+void rd_opencl_release(struct rd_backend *b, uint32_t device, void *memory);
+rondo_status rd_opencl_allocate_pinned(struct rd_backend *b, size_t bytes, void **memory);
+void rd_opencl_release_pinned(struct rd_backend *b, void *memory);
+void rd_opencl_blocks_free(struct rd_backend *b); /* at the end */
+/* Whether [address, address + bytes) is memory of the device's context. */
+int rd_opencl_is_ours(const struct rd_opencl_device *d, const void *address, size_t bytes);
+
+/* ---- opencl_program.c */
+rondo_status rd_opencl_kernel_new(struct rd_backend *b, uint32_t device,
+                                  const struct rd_kernel_source *source,
+                                  struct rd_device_kernel **kernel);
+void rd_opencl_kernel_free(struct rd_device_kernel *k);
+rondo_status rd_opencl_program_get(struct rd_opencl_device *d,
+                                   const struct rd_kernel_source *source,
+                                   struct rd_opencl_program **program);
+void rd_opencl_program_put(struct rd_backend *b, struct rd_opencl_program *program);
+
+/* ---- opencl_move.c */
+struct rd_opencl_move {
+    char *to;
+    const char *from; /* NULL: a fill */
+    struct rd_box_move box;
+    const void *value; /* fill: elem_bytes of it; lives until the move has ended */
+    void *value_there; /* the same in the device's memory, where the fill kernel is used */
+    size_t elem_bytes;
+};
+/* Of the commands that one thing is made of, the first one's and the last one's event; NULL: not
+ * wanted. Set where a command was enqueued. */
+struct rd_opencl_events {
+    cl_event *first, *last;
+};
+rondo_status rd_opencl_movers_new(struct rd_opencl_device *d, struct rd_opencl_movers *movers);
+void rd_opencl_movers_free(struct rd_opencl_device *d, struct rd_opencl_movers *movers);
+/* Whether such a move may need movers; `box` is the greatest that is moved. */
+int rd_opencl_needs_movers(const struct rd_opencl_device *d, const struct rd_command *c);
+rondo_status rd_opencl_enqueue_move(struct rd_opencl_device *d, cl_command_queue queue,
+                                    const struct rd_opencl_movers *movers,
+                                    const struct rd_opencl_move *move, struct rd_opencl_events ev);
+rondo_status rd_opencl_copy(struct rd_backend *b, uint32_t device,
+                            const struct rd_device_copy *copy);
+
+/* ---- opencl_segment.c */
+rondo_status rd_opencl_queue_new(struct rd_backend *b, uint32_t device,
+                                 struct rd_progress *progress, struct rd_queue **queue);
+void rd_opencl_queue_free(struct rd_queue *q);
+rondo_status rd_opencl_segment_new(struct rd_queue *q, const struct rd_command *command,
+                                   uint32_t count, uint32_t frames, size_t params_bytes,
+                                   struct rd_segment **segment);
+void rd_opencl_segment_free(struct rd_segment *s);
+/* Arguments that never change. */
+rondo_status rd_opencl_set_fixed(struct rd_segment *s, uint32_t command);
+void rd_opencl_forget_events(struct rd_segment *s, struct rd_opencl_entry *e);
+
+/* ---- opencl_submit.c */
+rondo_status rd_opencl_segment_submit(struct rd_segment *s, const struct rd_segment_call *call,
+                                      uint32_t *command);
+rondo_status rd_opencl_segment_step(struct rd_segment *s, const struct rd_segment_call *call,
+                                    uint32_t *command);
+void rd_opencl_segment_times(struct rd_segment *s, uint32_t frame, struct rd_command_time *times);
+void rd_opencl_segment_describe(const struct rd_segment *s, char *text, size_t bytes);
+
+#endif

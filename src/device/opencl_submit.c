@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A segment's replays: handed over as a whole, or command by command.
+ *
+ * Only the last command of a submission has an event, whose callback raises the queue's progress:
+ * it is kept until its frame is used again, since a driver may still be busy with it behind the
+ * callback. A timed submission has events of every command. */
+#include "src/base/os.h"
+#include "src/device/opencl_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- arguments */
+
+static void *address_of(const struct rd_segment *s, const struct rd_segment_call *call,
+                        const struct rd_command_arg *a)
+{
+    if (a->kind == RONDO_ARG_PARAM_ADDRESS)
+        return s->params + call->frame * s->params_pitch + a->param_at;
+    return (char *)call->base[a->place.slot] + a->place.offset;
+}
+
+static cl_int set_address(struct rd_backend *b, cl_kernel kernel, struct rd_opencl_arg *a,
+                          void *address)
+{
+    cl_int error;
+    RD_CL(b, error, clSetKernelArgSVMPointer, kernel, a->index, address);
+    a->set = !error;
+    a->address = address;
+    return error;
+}
+
+static cl_int set_value(struct rd_backend *b, cl_kernel kernel, struct rd_opencl_arg *a,
+                        const char *value)
+{
+    cl_int error;
+    RD_CL(b, error, clSetKernelArg, kernel, a->index, a->arg->bytes, value);
+    a->set = !error;
+    memcpy(a->value, value, a->arg->bytes);
+    return error;
+}
+
+/* What the kernel object does not have already. */
+static rondo_status set_changed(struct rd_segment *s, const struct rd_segment_call *call,
+                                uint32_t command)
+{
+    struct rd_opencl_device *d = s->queue->device;
+    cl_kernel kernel = s->command[command].kernel->kernel;
+    struct rd_opencl_arg *a = s->arg + s->node[command].arg_first,
+                         *end = s->arg + s->node[command].arg_end;
+    cl_int error;
+    for (; a < end; a++) {
+        if (a->arg->kind == RONDO_ARG_PARAM) {
+            const char *value = call->params + a->arg->param_at;
+            if (a->set && !memcmp(a->value, value, a->arg->bytes))
+                continue;
+            error = set_value(d->backend, kernel, a, value);
+            if (error)
+                return rd_opencl_failed(d, "clSetKernelArg", error);
+        } else {
+            void *address = address_of(s, call, a->arg);
+            if (a->set && a->address == address)
+                continue;
+            error = set_address(d->backend, kernel, a, address);
+            if (error)
+                return rd_opencl_failed(d, "clSetKernelArgSVMPointer", error);
+        }
+    }
+    return RONDO_OK;
+}
+
+/* ---- one command */
+
+static rondo_status enqueue_marker(struct rd_queue *q, cl_event *event)
+{
+    cl_int error;
+    RD_CL(q->device->backend, error, clEnqueueMarkerWithWaitList, q->queue, 0, NULL, event);
+    return error ? rd_opencl_failed(q->device, "clEnqueueMarkerWithWaitList", error) : RONDO_OK;
+}
+
+static rondo_status enqueue_kernel(struct rd_segment *s, const struct rd_segment_call *call,
+                                   uint32_t command, struct rd_opencl_events ev)
+{
+    const struct rd_command *c = &s->command[command];
+    struct rd_opencl_device *d = s->queue->device;
+    size_t global[3], local[3];
+    cl_int error;
+    rondo_status status = set_changed(s, call, command);
+    if (status)
+        return status;
+    for (uint32_t i = 0; i < c->dimensions; i++) {
+        global[i] = c->global[i];
+        local[i] = c->local[i];
+    }
+    RD_CL(d->backend, error, clEnqueueNDRangeKernel, s->queue->queue, c->kernel->kernel,
+          c->dimensions, NULL, global, c->local[0] ? local : NULL, 0, NULL, ev.last);
+    return error ? rd_opencl_failed(d, "clEnqueueNDRangeKernel", error) : RONDO_OK;
+}
+
+/* The box of a move whose counts are a parameter; 0: nothing is moved. */
+static int counted(const struct rd_command *c, const struct rd_segment_call *call,
+                   struct rd_box_move *box)
+{
+    int64_t count[3];
+    if (!c->count_values)
+        return 1;
+    memcpy(count, call->params + c->count_at, c->count_values * sizeof *count);
+    box->row = (size_t)count[0] * c->elem_bytes;
+    if (c->count_values > 1)
+        box->rows = (size_t)count[1];
+    if (c->count_values > 2)
+        box->planes = (size_t)count[2];
+    return box->row && box->rows && box->planes;
+}
+
+static rondo_status enqueue_move(struct rd_segment *s, const struct rd_segment_call *call,
+                                 uint32_t command, struct rd_opencl_events ev)
+{
+    const struct rd_command *c = &s->command[command];
+    struct rd_opencl_move m = { .box = c->box,
+                                .value = c->value,
+                                .value_there = s->node[command].value_there,
+                                .elem_bytes = c->elem_bytes };
+    counted(c, call, &m.box);
+    m.to = (char *)call->base[c->to.slot] + c->to.offset;
+    if (c->kind == RD_COMMAND_COPY)
+        m.from = (char *)call->base[c->from.slot] + c->from.offset;
+    return rd_opencl_enqueue_move(s->queue->device, s->queue->queue, &s->movers, &m, ev);
+}
+
+/* What the function enqueues has no events of ours: markers before and behind it have. */
+static rondo_status enqueue_launch(struct rd_segment *s, const struct rd_segment_call *call,
+                                   uint32_t command, struct rd_opencl_events ev)
+{
+    const struct rd_command *c = &s->command[command];
+    rondo_status status = ev.first ? enqueue_marker(s->queue, ev.first) : RONDO_OK;
+    int failed;
+    if (status)
+        return status;
+    failed = c->launch(c->launch_context, call, s->queue->queue);
+    if (failed)
+        return rd_error(RONDO_ERR_FAILED, "its function returned %d", failed);
+    return ev.last ? enqueue_marker(s->queue, ev.last) : RONDO_OK;
+}
+
+static rondo_status enqueue(struct rd_segment *s, const struct rd_segment_call *call,
+                            uint32_t command, struct rd_opencl_events ev)
+{
+    switch (s->command[command].kind) {
+    case RD_COMMAND_KERNEL: return enqueue_kernel(s, call, command, ev);
+    case RD_COMMAND_LAUNCH: return enqueue_launch(s, call, command, ev);
+    default: return enqueue_move(s, call, command, ev);
+    }
+}
+
+static int runs(const struct rd_segment *s, const struct rd_segment_call *call, uint32_t command)
+{
+    struct rd_box_move box = s->command[command].box;
+    return !(call->skip && call->skip[command]) && counted(&s->command[command], call, &box);
+}
+
+static rondo_status send_params(struct rd_segment *s, const struct rd_segment_call *call)
+{
+    struct rd_opencl_device *d = s->queue->device;
+    cl_int error;
+    if (!s->params)
+        return RONDO_OK;
+    RD_CL(d->backend, error, clEnqueueSVMMemcpy, s->queue->queue, CL_FALSE,
+          s->params + call->frame * s->params_pitch, call->params, s->params_bytes, 0, NULL, NULL);
+    return error ? rd_opencl_failed(d, "clEnqueueSVMMemcpy of parameters", error) : RONDO_OK;
+}
+
+/* ---- the whole segment */
+
+static void CL_CALLBACK ended(cl_event event, cl_int state, void *context)
+{
+    struct rd_opencl_entry *e = context;
+    struct rd_progress *p = e->segment->queue->progress;
+    const struct rd_opencl_watch *w = rd_load_acquire(&rd_opencl_watching);
+    char why[sizeof p->why];
+    (void)event;
+    if (RD_UNLIKELY(w && w->ended))
+        state = w->ended(w->context, state);
+    if (state >= 0) {
+        rd_progress_reach(p, e->value); /* who waits may free the entry from here on */
+        return;
+    }
+    snprintf(why, sizeof why, "opencl device %u: a submission ended with %s (%d)",
+             e->segment->queue->device->index, rd_opencl_error_name(state), state);
+    rd_progress_fail(p, why);
+}
+
+static rondo_status queue_is_lost(const struct rd_queue *q)
+{
+    return rd_error(RONDO_ERR_DEVICE_LOST, "%s; it takes no more work", q->progress->why);
+}
+
+/* The events that a command is to have: of the last one that runs, or of all of a timed call. */
+static struct rd_opencl_events events_of(const struct rd_segment_call *call,
+                                         struct rd_opencl_entry *e, uint32_t command, int last)
+{
+    struct rd_opencl_events none = { NULL, NULL };
+    if (call->timed)
+        return (struct rd_opencl_events){ &e->timed[2 * command], &e->timed[2 * command + 1] };
+    if (last)
+        none.last = &e->last;
+    return none;
+}
+
+/* The commands, and an event behind them all in e->last or, of a timed call, *behind. */
+static rondo_status enqueue_all(struct rd_segment *s, const struct rd_segment_call *call,
+                                struct rd_opencl_entry *e, cl_event *behind, uint32_t *command)
+{
+    uint32_t last = s->count;
+    rondo_status status;
+    while (last && !runs(s, call, last - 1))
+        last--;
+    *command = s->count;
+    status = last ? send_params(s, call) : enqueue_marker(s->queue, &e->last);
+    for (uint32_t i = 0; i < last && !status; i++) {
+        if (!runs(s, call, i))
+            continue;
+        *command = i;
+        status = enqueue(s, call, i, events_of(call, e, i, i + 1 == last));
+    }
+    if (status)
+        return status;
+    *command = s->count;
+    *behind = last && call->timed ? e->timed[2 * last - 1] : e->last;
+    return RONDO_OK;
+}
+
+static rondo_status hand_over(struct rd_segment *s, struct rd_opencl_entry *e, cl_event behind)
+{
+    struct rd_opencl_device *d = s->queue->device;
+    cl_int error;
+    if (RD_CL(d->backend, error, clFlush, s->queue->queue))
+        return rd_opencl_failed(d, "clFlush", error);
+    if (RD_CL(d->backend, error, clSetEventCallback, behind, CL_COMPLETE, ended, e))
+        return rd_opencl_failed(d, "clSetEventCallback", error);
+    return RONDO_OK;
+}
+
+/* Nothing of what was enqueued runs on: the caller frees what it uses. A driver that cannot tell is
+ * lost. */
+static void undo(struct rd_segment *s, struct rd_opencl_entry *e)
+{
+    struct rd_queue *q = s->queue;
+    char why[sizeof q->progress->why];
+    if (!rd_opencl_drain(q->device, q->queue)) {
+        snprintf(why, sizeof why, "opencl device %u: clFinish failed behind another failure",
+                 q->device->index);
+        rd_progress_fail(q->progress, why);
+    }
+    rd_opencl_forget_events(s, e);
+}
+
+rondo_status rd_opencl_segment_submit(struct rd_segment *s, const struct rd_segment_call *call,
+                                      uint32_t *command)
+{
+    struct rd_opencl_entry *e = &s->entry[call->frame];
+    cl_event behind;
+    rondo_status status;
+    *command = s->count;
+    if (rd_load_acquire(&s->queue->progress->failed)) /* pairs with rd_progress_fail: why */
+        return queue_is_lost(s->queue);
+    rd_opencl_forget_events(s, e);
+    e->value = call->value;
+    e->is_timed = call->timed;
+    if (call->timed)
+        e->submit_ns = rd_os.now_ns();
+    status = enqueue_all(s, call, e, &behind, command);
+    if (!status)
+        status = hand_over(s, e, behind);
+    if (status)
+        undo(s, e);
+    return status;
+}
+
+/* ---- step by step */
+
+static rondo_status wait_for(struct rd_queue *q, cl_event event)
+{
+    struct rd_opencl_device *d = q->device;
+    const struct rd_opencl_watch *w = rd_load_acquire(&rd_opencl_watching);
+    char why[sizeof q->progress->why];
+    cl_int error, state = 0;
+    RD_CL(d->backend, error, clWaitForEvents, 1, &event);
+    if (error && error != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
+        rd_opencl_drain(d, q->queue);
+        return rd_opencl_failed(d, "clWaitForEvents", error);
+    }
+    RD_CL(d->backend, error, clGetEventInfo, event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state,
+          &state, NULL);
+    if (error)
+        return rd_opencl_failed(d, "clGetEventInfo", error);
+    if (RD_UNLIKELY(w && w->ended))
+        state = w->ended(w->context, state);
+    if (state >= 0)
+        return RONDO_OK;
+    snprintf(why, sizeof why, "opencl device %u: it ended with %s (%d)", d->index,
+             rd_opencl_error_name(state), state);
+    rd_progress_fail(q->progress, why);
+    return rd_error(RONDO_ERR_DEVICE_LOST, "%s", why);
+}
+
+static void set_anew(struct rd_segment *s)
+{
+    for (uint32_t i = 0; i < s->args; i++)
+        s->arg[i].set = 0;
+}
+
+static rondo_status step(struct rd_segment *s, const struct rd_segment_call *call,
+                         struct rd_opencl_entry *e, uint32_t command)
+{
+    struct rd_opencl_events ev = { &e->timed[2 * command], &e->timed[2 * command + 1] };
+    rondo_status status = RONDO_OK;
+    if (s->command[command].kind == RD_COMMAND_KERNEL)
+        status = rd_opencl_set_fixed(s, command);
+    if (!status)
+        status = enqueue(s, call, command, ev);
+    return status ? status : wait_for(s->queue, *ev.last);
+}
+
+rondo_status rd_opencl_segment_step(struct rd_segment *s, const struct rd_segment_call *call,
+                                    uint32_t *command)
+{
+    struct rd_opencl_entry *e = &s->entry[call->frame];
+    rondo_status status;
+    *command = s->count;
+    if (rd_load_acquire(&s->queue->progress->failed)) /* pairs with rd_progress_fail: why */
+        return queue_is_lost(s->queue);
+    rd_opencl_forget_events(s, e);
+    e->is_timed = 1;
+    e->submit_ns = rd_os.now_ns();
+    set_anew(s);
+    status = send_params(s, call);
+    for (uint32_t i = 0; i < s->count && !status; i++) {
+        if (!runs(s, call, i))
+            continue;
+        *command = i;
+        status = step(s, call, e, i);
+    }
+    if (!status) {
+        *command = s->count;
+        status = rd_opencl_finish(s->queue->device, s->queue->queue);
+    }
+    if (status)
+        undo(s, e);
+    else
+        rd_progress_reach(s->queue->progress, call->value);
+    return status;
+}
+
+/* ---- times */
+
+static int profile(struct rd_backend *b, cl_event event, cl_profiling_info what, int64_t *ns)
+{
+    cl_ulong value = 0;
+    cl_int error;
+    if (RD_CL(b, error, clGetEventProfilingInfo, event, what, sizeof value, &value, NULL))
+        return 0;
+    *ns = (int64_t)value;
+    return 1;
+}
+
+/* The device's clock is another than ours: the first command was enqueued just after submit_ns. */
+void rd_opencl_segment_times(struct rd_segment *s, uint32_t frame, struct rd_command_time *times)
+{
+    struct rd_backend *b = s->queue->device->backend;
+    struct rd_opencl_entry *e = &s->entry[frame];
+    int64_t queued = 0, ahead = 0;
+    int known = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        cl_event last = e->is_timed ? e->timed[2 * i + 1] : NULL;
+        cl_event first = last && e->timed[2 * i] ? e->timed[2 * i] : last;
+        struct rd_command_time *t = &times[i];
+        *t = (struct rd_command_time){ 0, 0 };
+        if (!last)
+            continue;
+        if (!known && profile(b, first, CL_PROFILING_COMMAND_QUEUED, &queued)) {
+            known = 1;
+            ahead = queued - e->submit_ns;
+        }
+        if (known && profile(b, first, CL_PROFILING_COMMAND_START, &t->begin_ns) &&
+            profile(b, last, CL_PROFILING_COMMAND_END, &t->end_ns)) {
+            t->begin_ns -= ahead;
+            t->end_ns -= ahead;
+        } else {
+            *t = (struct rd_command_time){ 0, 0 };
+        }
+    }
+}
