@@ -185,6 +185,7 @@ static void add_rows(struct table *t, const struct device_case *c)
         const struct device_entry *e = &c->entry[i];
         double least = samples_min(&e->ns), middle = samples_median(&e->ns);
         table_cell(t, "%s", c->g.width > 1 ? "width 8" : "chain");
+        table_cell(t, "%s", c->g.overlap ? "pipelined" : "serial");
         table_cell(t, "%u", c->g.kernels);
         table_cell(t, "%.0f", c->body_ns);
         table_cell(t, "%s", e->way->name);
@@ -260,15 +261,19 @@ int command_device(const struct options *o)
     unsigned sizes = o->sizes ? o->sizes : o->quick ? 2 : 4;
     if (o->width && o->width != 1 && o->width != DEVICE_WIDTH_MAX)
         bench_die(BENCH_EXIT_USAGE, "--width %u: 1, a chain, or 8", o->width);
+    if (o->order == ORDER_CONCURRENT)
+        bench_die(BENCH_EXIT_USAGE, "--order concurrent: not here");
     open_device(o->format == TABLE_ALIGNED ? stdout : stderr);
-    struct table *t = table_make("graph,kernels,body_ns,way,us_per_replay_min,us_per_replay_median,"
-                                 "ns_per_kernel_min,ns_per_kernel_median,driver_calls_per_replay,"
-                                 "ratio_min,ratio_median,verdict");
+    struct table *t =
+        table_make("graph,order,kernels,body_ns,way,us_per_replay_min,us_per_replay_median,"
+                   "ns_per_kernel_min,ns_per_kernel_median,driver_calls_per_replay,"
+                   "ratio_min,ratio_median,verdict");
     uint32_t rounds = rounds_for(o);
+    int overlap = o->order == ORDER_PIPELINED;
     for (uint32_t width = 1; width <= DEVICE_WIDTH_MAX; width += DEVICE_WIDTH_MAX - 1)
         for (unsigned i = 0; i < sizes; i++)
             if ((!o->width || o->width == width) && size[i] >= width)
-                run_case(t, o, (struct device_graph){ size[i], width, rounds });
+                run_case(t, o, (struct device_graph){ size[i], width, rounds, overlap });
     table_write(t, o->format, stdout);
     table_free(t);
     device_rondo_close();

@@ -15,7 +15,9 @@ enum { DEVICE_ITEMS = 64, DEVICE_WIDTH_MAX = 8, DEVICE_ARRAYS = 2 * DEVICE_WIDTH
  * rounds. Width 1 is a chain; otherwise a kernel follows three of the step before. */
 struct device_graph {
     uint32_t kernels, width, rounds;
+    int overlap; /* replays are handed over while earlier ones run, at most DEVICE_FLIGHT at once */
 };
+enum { DEVICE_FLIGHT = 4 };
 
 /* The arrays of a kernel: two it reads, one it writes. */
 static inline void device_arrays(const struct device_graph *g, uint32_t kernel, uint32_t array[3])
@@ -40,7 +42,7 @@ struct device_way {
     /* All that is needed once before many replays; the arrays are 0. NULL: it cannot run that
      * graph. The graph outlives it. Given back by `free`. */
     void *(*build)(const struct device_way *way, const struct device_graph *g);
-    /* Replays it `count` times, each waited for; ns. */
+    /* Replays it `count` times, each waited for, or with `overlap` all; ns. */
     double (*run)(void *built, uint64_t count);
     uint64_t (*calls)(void *built); /* calls of the driver so far */
     void (*read)(void *built, uint32_t cell[DEVICE_ARRAYS][DEVICE_ITEMS]);

@@ -55,8 +55,9 @@ static const struct command commands[] = {
       command_steady },
     { "idle", "What a runtime uses that has nothing to do", "format", NULL, command_idle },
     { "device", "What kernels on a device cost, by Rondo and by hand with OpenCL",
-      "nodes width body replays rounds quick format",
-      "1, 10, 100 and 1000 kernels of 64 work items, in a chain and eight wide, that only add, 15 "
+      "nodes width order body replays rounds quick format",
+      "1, 10, 100 and 1000 kernels of 64 work items, in a chain and eight wide, that only add, "
+      "serial, 15 "
       "rounds",
       command_device },
     { "compare", "All bars, each as a ratio to something measured in the same run",

@@ -40,7 +40,10 @@
     X(clEnqueueSVMMemcpy)                 \
     X(clEnqueueSVMMemFill)                \
     X(clEnqueueNDRangeKernel)             \
+    X(clEnqueueBarrierWithWaitList)       \
+    X(clEnqueueMarkerWithWaitList)        \
     X(clReleaseEvent)                     \
+    X(clWaitForEvents)                    \
     X(clGetEventInfo)                     \
     X(clFlush)                            \
     X(clFinish)                           \
@@ -65,6 +68,7 @@ static struct {
     cl_program program;
     int buffers;           /* whether there are command buffers */
     int buffers_unordered; /* in queues out of order */
+    int buffers_overlap;   /* may be enqueued again before they have ended */
     char name[96];
 } driver;
 
@@ -113,6 +117,7 @@ static void load_buffers(void)
     driver.clGetDeviceInfo(driver.device, CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR, sizeof can,
                            &can, NULL);
     driver.buffers_unordered = (can & CL_COMMAND_BUFFER_CAPABILITY_OUT_OF_ORDER_KHR) != 0;
+    driver.buffers_overlap = (can & CL_COMMAND_BUFFER_CAPABILITY_SIMULTANEOUS_USE_KHR) != 0;
 }
 
 static void make_program(void)
@@ -182,6 +187,7 @@ struct by_hand {
     cl_event *event;
     uint32_t *pred_first, *pred;
     cl_command_buffer_khr buffer;
+    cl_event flight[DEVICE_FLIGHT]; /* overlap: the last event of each replay under way */
 };
 
 static const size_t items = DEVICE_ITEMS;
@@ -240,9 +246,13 @@ static void make_preds(struct by_hand *b)
 /* In a queue in order commands of a buffer follow each other without sync points. */
 static void make_buffer(struct by_hand *b)
 {
+    const cl_command_buffer_properties_khr overlap[] = { CL_COMMAND_BUFFER_FLAGS_KHR,
+                                                         CL_COMMAND_BUFFER_SIMULTANEOUS_USE_KHR,
+                                                         0 };
     cl_int error;
     cl_sync_point_khr *point = bench_alloc(b->g->kernels, sizeof *point), wait[4];
-    b->buffer = driver.clCreateCommandBufferKHR(1, &b->queue, NULL, &error);
+    b->buffer =
+        driver.clCreateCommandBufferKHR(1, &b->queue, b->g->overlap ? overlap : NULL, &error);
     must(error, "clCreateCommandBufferKHR");
     for (uint32_t k = 0; k < b->g->kernels; k++) {
         cl_uint waits = 0;
@@ -267,7 +277,8 @@ static void *build(const struct device_way *way, const struct device_graph *g)
                                                CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 0 };
     cl_int error;
     if ((unordered && g->width == 1) || (form >= BUFFER && !driver.buffers) ||
-        (form == BUFFER_OUT_OF_ORDER && !driver.buffers_unordered))
+        (form == BUFFER_OUT_OF_ORDER && (!driver.buffers_unordered || g->overlap)) ||
+        (form >= BUFFER && g->overlap && !driver.buffers_overlap) || (form == POLLED && g->overlap))
         return NULL;
     struct by_hand *b = bench_alloc(1, sizeof *b);
     b->g = g;
@@ -303,27 +314,53 @@ static void release(void *built)
 
 /* ---- replays */
 
-static void replay_in_order(struct by_hand *b)
+static void enqueue_in_order(struct by_hand *b, cl_event *last)
 {
     for (uint32_t k = 0; k < b->g->kernels; k++)
         must(CL(clEnqueueNDRangeKernel, b->queue, kernel_of(b, k), 1, NULL, &items, &items, 0, NULL,
-                NULL),
+                k + 1 == b->g->kernels ? last : NULL),
              "clEnqueueNDRangeKernel");
+}
+
+/* Replays that overlap have a barrier between them. */
+static void enqueue_out_of_order(struct by_hand *b, cl_event *last)
+{
+    if (last)
+        must(CL(clEnqueueBarrierWithWaitList, b->queue, 0, NULL, NULL),
+             "clEnqueueBarrierWithWaitList");
+    for (uint32_t k = 0; k < b->g->kernels; k++) {
+        cl_event wait[4];
+        cl_uint waits = 0;
+        for (uint32_t i = b->pred_first[k]; i < b->pred_first[k + 1]; i++)
+            wait[waits++] = b->event[b->pred[i]];
+        must(CL(clEnqueueNDRangeKernel, b->queue, kernel_of(b, k), 1, NULL, &items, &items, waits,
+                waits ? wait : NULL, &b->event[k]),
+             "clEnqueueNDRangeKernel");
+    }
+    if (last)
+        must(CL(clEnqueueMarkerWithWaitList, b->queue, 0, NULL, last),
+             "clEnqueueMarkerWithWaitList");
+}
+
+static void enqueue(struct by_hand *b, cl_event *last)
+{
+    if (b->form >= BUFFER)
+        must(CL(clEnqueueCommandBufferKHR, 0, NULL, b->buffer, 0, NULL, last),
+             "clEnqueueCommandBufferKHR");
+    else if (b->form == OUT_OF_ORDER)
+        enqueue_out_of_order(b, last);
+    else
+        enqueue_in_order(b, last);
     must(CL(clFlush, b->queue), "clFlush");
-    must(CL(clFinish, b->queue), "clFinish");
+    for (uint32_t k = 0; b->form == OUT_OF_ORDER && k < b->g->kernels; k++)
+        must(CL(clReleaseEvent, b->event[k]), "clReleaseEvent");
 }
 
 /* Looks at the last kernel's event instead of sleeping until the driver wakes it: soon there, and
  * in the driver's way where there is much to do. Looks count as one call. */
-static void replay_polled(struct by_hand *b)
+static void poll_until(cl_event last)
 {
-    cl_event last;
     cl_int status;
-    for (uint32_t k = 0; k < b->g->kernels; k++)
-        must(CL(clEnqueueNDRangeKernel, b->queue, kernel_of(b, k), 1, NULL, &items, &items, 0, NULL,
-                k + 1 == b->g->kernels ? &last : NULL),
-             "clEnqueueNDRangeKernel");
-    must(CL(clFlush, b->queue), "clFlush");
     driver.calls++;
     do {
         bench_pause();
@@ -335,43 +372,41 @@ static void replay_polled(struct by_hand *b)
     must(CL(clReleaseEvent, last), "clReleaseEvent");
 }
 
-static void replay_out_of_order(struct by_hand *b)
+static void replay(struct by_hand *b)
 {
-    for (uint32_t k = 0; k < b->g->kernels; k++) {
-        cl_event wait[4];
-        cl_uint waits = 0;
-        for (uint32_t i = b->pred_first[k]; i < b->pred_first[k + 1]; i++)
-            wait[waits++] = b->event[b->pred[i]];
-        must(CL(clEnqueueNDRangeKernel, b->queue, kernel_of(b, k), 1, NULL, &items, &items, waits,
-                waits ? wait : NULL, &b->event[k]),
-             "clEnqueueNDRangeKernel");
-    }
-    must(CL(clFlush, b->queue), "clFlush");
-    must(CL(clFinish, b->queue), "clFinish");
-    for (uint32_t k = 0; k < b->g->kernels; k++)
-        CL(clReleaseEvent, b->event[k]);
+    cl_event last;
+    enqueue(b, b->form == POLLED ? &last : NULL);
+    if (b->form == POLLED)
+        poll_until(last);
+    else
+        must(CL(clFinish, b->queue), "clFinish");
 }
 
-static void replay_buffer(struct by_hand *b)
+static void replay_overlapping(struct by_hand *b, uint64_t i)
 {
-    must(CL(clEnqueueCommandBufferKHR, 0, NULL, b->buffer, 0, NULL, NULL),
-         "clEnqueueCommandBufferKHR");
-    must(CL(clFlush, b->queue), "clFlush");
-    must(CL(clFinish, b->queue), "clFinish");
+    cl_event *e = &b->flight[i % DEVICE_FLIGHT];
+    if (i >= DEVICE_FLIGHT) {
+        must(CL(clWaitForEvents, 1, e), "clWaitForEvents");
+        must(CL(clReleaseEvent, *e), "clReleaseEvent");
+    }
+    enqueue(b, e);
 }
 
 static double run(void *built, uint64_t count)
 {
     struct by_hand *b = built;
     double start = timing_ns();
-    void (*const replay[])(struct by_hand *) = { [IN_ORDER] = replay_in_order,
-                                                 [POLLED] = replay_polled,
-                                                 [OUT_OF_ORDER] = replay_out_of_order,
-                                                 [BUFFER] = replay_buffer,
-                                                 [BUFFER_OUT_OF_ORDER] = replay_buffer };
     for (uint64_t i = 0; i < count; i++)
-        replay[b->form](b);
-    return timing_ns() - start;
+        if (b->g->overlap)
+            replay_overlapping(b, i);
+        else
+            replay(b);
+    if (b->g->overlap)
+        must(CL(clFinish, b->queue), "clFinish");
+    double ns = timing_ns() - start;
+    for (uint64_t i = 0; b->g->overlap && i < count && i < DEVICE_FLIGHT; i++)
+        must(CL(clReleaseEvent, b->flight[i]), "clReleaseEvent");
+    return ns;
 }
 
 static uint64_t calls(void *built)
@@ -411,7 +446,7 @@ uint32_t device_opencl_rounds(double ns)
     double best[2] = { 0, 0 };
     for (int tries = 0; tries < TRIES; tries++)
         for (int many = 0; many < 2; many++) {
-            struct device_graph g = { KERNELS, 1, many ? MANY : FEW };
+            struct device_graph g = { KERNELS, 1, many ? MANY : FEW, 0 };
             void *built = build(&device_ways_opencl[IN_ORDER], &g);
             run(built, 1);
             double took = run(built, 1);
