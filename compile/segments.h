@@ -19,9 +19,10 @@
  * with the distances of the input. So a device's queue, which runs submissions in order, keeps what
  * submit -> submit says, and everything else waits for counters of the host.
  *
- * Which nodes make a segment. Level of a node: the most changes from the device to another
- * processor and back on any path to it. Nodes of one device and level have no path through other
- * processors among them. Of these, what the host reads in the same replay (and what leads to it)
+ * Which nodes make a segment. Level of a node: how often, at most, a path to it leaves a device.
+ * Nodes of one device and level have no path through other processors among them, and segments of
+ * one level that are on different devices do not wait for each other. Of the nodes of a device and
+ * level, what the host reads in the same replay (and what leads to it)
  * goes before the rest, and what has to wait longer for the host than what else there is by more
  * than a submission costs goes behind it. So no edge leads back, and the output has no cycle. A
  * node that reads a flag in host memory (rd_when.flag) is looked at when its segment is submitted:
@@ -44,6 +45,7 @@ struct rd_segments {
     uint32_t segments;
     struct rd_segment_plan *segment;
     uint32_t *member;
+    uint32_t members; /* of all segments */
     /* Members of the same segment that a member follows, by position in the segment: of the i-th of
      * all members dep[dep_first[i] .. dep_first[i + 1]). */
     uint32_t *dep_first, *dep;

@@ -75,7 +75,17 @@ static int copy_counted(const struct rd_subgraph *g, struct rd_subgraph *to)
     return 1;
 }
 
-static struct rd_subgraph *copy_of(const struct rd_subgraph *g)
+static int copy_sequence(const struct rd_subgraph *g, struct rd_subgraph *to)
+{
+    if (!g->sequence)
+        return 1;
+    to->sequence = rd_alloc_array(&to->rt->alloc, g->nodes.count, sizeof *to->sequence);
+    if (to->sequence)
+        memcpy(to->sequence, g->sequence, g->nodes.count * sizeof *to->sequence);
+    return to->sequence != NULL;
+}
+
+struct rd_subgraph *rd_subgraph_copy(const struct rd_subgraph *g)
 {
     struct rd_subgraph *to = rd_zalloc(&g->rt->alloc, sizeof *to, _Alignof(struct rd_subgraph));
     if (!to)
@@ -88,7 +98,8 @@ static struct rd_subgraph *copy_of(const struct rd_subgraph *g)
     to->tokens_end = g->tokens_end;
     rd_store_relaxed(&to->refs, 1); /* not shared yet */
     to->name = rd_strdup(&g->rt->alloc, g->name);
-    if (to->name && copy_plain(g, to) && copy_slots(g, to) && copy_counted(g, to))
+    if (to->name && copy_plain(g, to) && copy_slots(g, to) && copy_counted(g, to) &&
+        copy_sequence(g, to))
         return to;
     rd_subgraph_unref(to);
     return NULL;
@@ -371,7 +382,7 @@ static rondo_status expand(struct rd_expansion *x)
     x->position = rd_alloc_array(a, n, sizeof *x->position);
     x->before = rd_zalloc_array(a, n, sizeof *x->before);
     x->after = rd_zalloc_array(a, n, sizeof *x->after);
-    x->to = copy_of(x->g);
+    x->to = rd_subgraph_copy(x->g);
     if (!x->position || !x->before || !x->after || !x->to)
         status = rd_no_memory(x->g);
     for (p = 0; p < n && !status; p++)

@@ -86,10 +86,11 @@ static rondo_status add(struct rd_subgraph *g, const void *bytes, size_t count, 
         }
     }
     if (g->images.count >= UINT32_MAX - 1 || !RD_ROOM(g, images, 1) || !grow_table(g) ||
-        !RD_ROOM(g, sources, count))
+        !RD_ROOM(g, sources, count + 1))
         return rd_no_memory(g);
     memcpy(g->sources.item + at, bytes, count);
-    g->sources.count = at + count;
+    g->sources.item[at + count] = 0;
+    g->sources.count = at + count + 1;
     *image = (uint32_t)g->images.count;
     new = &g->images.item[g->images.count++];
     memset(new, 0, sizeof *new);

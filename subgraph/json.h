@@ -14,11 +14,13 @@ enum rd_json_object {
     RD_JSON_SHAPE,
     RD_JSON_SLOT,
     RD_JSON_PARAM,
+    RD_JSON_IMAGE,
     RD_JSON_NODE,
     RD_JSON_ACCESS,
     RD_JSON_SIDE, /* `from` and `to` of a copy */
     RD_JSON_REGION,
     RD_JSON_PATCH,
+    RD_JSON_ARG, /* of a kernel */
     RD_JSON_WHEN,
     RD_JSON_EDGE,
     RD_JSON_OBJECTS
@@ -42,10 +44,11 @@ struct rd_json_word {
     uint32_t value;
 };
 extern const struct rd_json_word rd_json_node_kinds[], rd_json_slot_kinds[], rd_json_modes[],
-    rd_json_types[], rd_json_ops[], rd_json_flags[];
+    rd_json_types[], rd_json_ops[], rd_json_flags[], rd_json_formats[],
+    rd_json_arg_kinds[] /* each a key of RD_JSON_ARG */;
 /* The word for a value that has one. */
 const char *rd_json_word_of(const struct rd_json_word *words, uint32_t value);
-/* The name of a node that has none given. */
+/* The name of a node that has none given; of a kernel it is its entry. */
 const char *rd_json_default_name(uint32_t node_kind);
 
 /* Slots and parameters by name. A table of the caller's, zero at first, freed by rd_names_free. */

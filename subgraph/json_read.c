@@ -84,7 +84,7 @@ rondo_status rd_read_spend(struct rd_reader *r, const char *key, uint64_t bytes)
 
 /* ---- the file */
 
-enum part { RONDO, NAME, EDGES_EXPLICIT, BUFFERS, SLOTS, PARAMS, NODES, EDGES, PARTS };
+enum part { RONDO, NAME, EDGES_EXPLICIT, BUFFERS, SLOTS, PARAMS, IMAGES, NODES, EDGES, PARTS };
 
 static rondo_status parse(const struct rd_reader *r, const struct rd_scan_value *v,
                           struct rd_json **tree)
@@ -232,6 +232,7 @@ static rondo_status check_limits(const struct rd_reader *r)
         { "edges by hand", g->edges.count }, { "accesses", g->accesses.count },
         { "boxes", g->boxes.count },         { "uses of parameters", g->param_uses.count },
         { "patches", g->patches.count },     { "conditions", g->whens.count },
+        { "images", r->images.count },       { "arguments of kernels", g->kernel_args.count },
     };
     size_t i;
     for (i = 0; i < sizeof pools / sizeof *pools; i++)
@@ -323,6 +324,8 @@ static rondo_status read_lists(struct rd_reader *r)
     if (!status)
         status = read_list(r, PARAMS, rd_read_param_part);
     if (!status)
+        status = read_list(r, IMAGES, rd_read_image_part);
+    if (!status)
         status = read_list(r, NODES, rd_read_node_part);
     return status ? status : read_list(r, EDGES, read_edge);
 }
@@ -349,6 +352,9 @@ static void reader_free(struct rd_reader *r)
     FREE_POOL(r, after);
     FREE_POOL(r, whens);
     FREE_POOL(r, bytes);
+    FREE_POOL(r, images);
+    FREE_POOL(r, args);
+    FREE_POOL(r, values);
     if (r->g) {
         rd_names_free(r->g, &r->slot_names);
         rd_names_free(r->g, &r->param_names);

@@ -66,12 +66,34 @@ static rondo_status read_whens(struct rd_reader *r, const struct rd_json *tree)
     return status;
 }
 
+rondo_status rd_read_device(struct rd_reader *r, const char *key, const char *text, uint32_t *index)
+{
+    const char *at = text + 4;
+    uint32_t i = 0;
+    if (!strncmp(text, "gpu ", 4) && *at) {
+        for (; *at >= '0' && *at <= '9' && i < 0xffff; at++)
+            i = 10 * i + (uint32_t)(*at - '0');
+        if (!*at) {
+            *index = i;
+            return RONDO_OK;
+        }
+    }
+    return rd_read_refuse(r, key, "'%.40s' is no device: \"gpu 0\" is the first", text);
+}
+
 static rondo_status read_on(struct rd_reader *r, const struct rd_json *tree, rondo_processor *on)
 {
+    const struct rd_json *v = rd_json_get(tree, "on");
     uint64_t i = 0;
-    rondo_status status = rd_read_u64(r, tree, "on", 0xffffff, &i);
-    if (!status && rd_json_get(tree, "on"))
+    uint32_t device = 0;
+    rondo_status status = RONDO_OK;
+    if (v && rd_json_type_of(v) == RD_JSON_STRING) {
+        status = rd_read_device(r, "on", rd_json_string(v), &device);
+        *on = RONDO_GPU(device);
+    } else if (v) {
+        status = rd_read_u64(r, tree, "on", 0xffffff, &i);
         *on = RONDO_CPU((uint32_t)i);
+    }
     return status;
 }
 
@@ -224,6 +246,8 @@ static rondo_status read_kind(struct rd_reader *r, const struct rd_json *tree, u
         [RD_NODE_ALLREDUCE] = "an allreduce",
         [RD_NODE_WAIT] = "a wait",
         [RD_NODE_SIGNAL] = "a signal",
+        [RD_NODE_KERNEL] = "a kernel",
+        [RD_NODE_LAUNCH] = "a launch",
     };
     rondo_status status = rd_read_text(r, tree, "name", &r->name);
     *kind = RD_NODE_TASK;
@@ -231,6 +255,8 @@ static rondo_status read_kind(struct rd_reader *r, const struct rd_json *tree, u
         status = rd_read_word(r, tree, "kind", rd_json_node_kinds, kind);
     if (!status)
         status = rd_read_keys(r, tree, RD_JSON_NODE, *kind, of[*kind]);
+    if (!status && !r->name && *kind == RD_NODE_KERNEL)
+        status = rd_read_text(r, tree, "entry", &r->name);
     if (!r->name)
         r->name = rd_json_default_name(*kind);
     return status;
@@ -260,8 +286,10 @@ rondo_status rd_read_node_part(struct rd_reader *r, const struct rd_json *tree)
         status = read_whens(r, tree);
     if (status)
         return status;
-    if (kind == RD_NODE_TASK)
-        status = rd_read_task(r, tree, r->name, &node);
+    if (kind == RD_NODE_TASK || kind == RD_NODE_LAUNCH)
+        status = rd_read_task(r, tree, kind, r->name, &node);
+    else if (kind == RD_NODE_KERNEL)
+        status = rd_read_kernel(r, tree, r->name, &node);
     else if (kind == RD_NODE_CALL)
         status = rd_read_call(r, r->name, &node);
     else if (kind == RD_NODE_WAIT || kind == RD_NODE_SIGNAL)

@@ -245,6 +245,24 @@ static rondo_status read_kind(struct rd_reader *r, const struct rd_json *tree, u
     return status ? status : rd_read_keys(r, tree, RD_JSON_SLOT, *kind, "a slot of this kind");
 }
 
+/* "host", or a device's memory. */
+static rondo_status read_at_end(struct rd_reader *r, const struct rd_json *tree,
+                                rondo_memory *at_end)
+{
+    const char *text = NULL;
+    uint32_t device = 0;
+    rondo_status status = rd_read_text(r, tree, "at_end", &text);
+    if (status || !text)
+        return status;
+    if (!strcmp(text, "host")) {
+        *at_end = RONDO_HOST;
+        return RONDO_OK;
+    }
+    status = rd_read_device(r, "at_end", text, &device);
+    *at_end = RONDO_GPU_MEMORY(device);
+    return status;
+}
+
 /* What the file says of it, and which buffers it has; its shape in full, so that a buffer that is
  * given in place of the file's changes nothing. */
 static rondo_status read_slot(struct rd_reader *r, const struct rd_json *tree, uint32_t kind,
@@ -266,7 +284,9 @@ static rondo_status read_slot(struct rd_reader *r, const struct rd_json *tree, u
         status = rd_read_bool(r, tree, "zeroed", &zeroed);
     if (kind == RD_SLOT_TEMPORARY)
         d->flags = (uint32_t)(zeroed ? RONDO_TEMPORARY | RONDO_ZEROED : RONDO_TEMPORARY);
-    return status ? status : rd_read_slot(r, tree, "alias_of", &d->alias_of);
+    if (!status)
+        status = rd_read_slot(r, tree, "alias_of", &d->alias_of);
+    return status ? status : read_at_end(r, tree, &d->at_end);
 }
 
 rondo_status rd_read_slot_part(struct rd_reader *r, const struct rd_json *tree)

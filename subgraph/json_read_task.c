@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tasks and calls out of a file: what it says of them, and the functions that are asked for. */
+/* Tasks, launches and calls out of a file: what it says of them, and the functions that are asked
+ * for. */
 #include "subgraph/json_reader.h"
 
 #include <string.h>
@@ -61,7 +62,7 @@ static rondo_status read_access(struct rd_reader *r, const struct rd_json *tree,
     return status ? status : read_boxes(r, tree);
 }
 
-static rondo_status read_accesses(struct rd_reader *r, const struct rd_json *tree)
+rondo_status rd_read_accesses(struct rd_reader *r, const struct rd_json *tree)
 {
     const struct rd_json *list, *v = NULL;
     size_t i, n;
@@ -132,7 +133,7 @@ static rondo_status read_patches(struct rd_reader *r, const struct rd_json *tree
     return status;
 }
 
-static rondo_status read_flags(struct rd_reader *r, const struct rd_json *tree, uint32_t *flags)
+rondo_status rd_read_flags(struct rd_reader *r, const struct rd_json *tree, uint32_t *flags)
 {
     const struct rd_json *list;
     uint32_t flag = 0;
@@ -155,13 +156,13 @@ static rondo_status read_desc(struct rd_reader *r, const struct rd_json *tree, r
     int given = 0;
     rondo_status status = rd_read_traits(r, tree, &t);
     if (!status)
-        status = read_flags(r, tree, &d->flags);
+        status = rd_read_flags(r, tree, &d->flags);
     if (!status)
         status = rd_read_u32(r, tree, "team", &d->team);
     if (!status)
         status = rd_read_u32(r, tree, "stop_lag", &d->stop_lag);
     if (!status)
-        status = read_accesses(r, tree);
+        status = rd_read_accesses(r, tree);
     if (!status)
         status = read_params(r, tree);
     if (!status)
@@ -198,26 +199,33 @@ static rondo_status ask_task(struct rd_reader *r, rondo_task_desc *d, void (**ca
     return status ? rd_read_stopped(r, "task", status) : RONDO_OK;
 }
 
+rondo_status rd_read_exact(struct rd_reader *r)
+{
+    rondo_status status = RONDO_OK;
+    uint32_t i;
+    for (i = 0; i < r->accesses.count && !status; i++)
+        if (r->boxes_of.item[i].count)
+            status = rd_exact_boxes(r->g, i, r->boxes.item + r->boxes_of.item[i].first,
+                                    r->boxes_of.item[i].count);
+    return rd_read_told(r, status);
+}
+
 /* Behind the node's builder: boxes of accesses that are those of the file, and the chunk. */
 static rondo_status make_exact(struct rd_reader *r, const struct rd_json *tree,
                                const rondo_task_desc *d)
 {
     rondo_region chunk;
     rondo_status status = RONDO_OK;
-    uint32_t i;
     if (d->accesses == r->accesses.item && d->access_count == r->accesses.count)
-        for (i = 0; i < d->access_count && !status; i++)
-            if (r->boxes_of.item[i].count)
-                status = rd_exact_boxes(r->g, i, r->boxes.item + r->boxes_of.item[i].first,
-                                        r->boxes_of.item[i].count);
+        status = rd_read_exact(r);
     if (status || !rd_json_get(tree, "chunk"))
-        return rd_read_told(r, status);
+        return status;
     status = rd_read_region(r, tree, "chunk", &chunk);
     return status ? status : rd_read_told(r, rd_exact_chunk(r->g, &chunk));
 }
 
-rondo_status rd_read_task(struct rd_reader *r, const struct rd_json *tree, const char *name,
-                          rondo_node *node)
+rondo_status rd_read_task(struct rd_reader *r, const struct rd_json *tree, enum rd_node_kind kind,
+                          const char *name, rondo_node *node)
 {
     void (*call)(void *context) = NULL;
     rondo_task_desc d;
@@ -225,13 +233,16 @@ rondo_status rd_read_task(struct rd_reader *r, const struct rd_json *tree, const
     memset(&d, 0, sizeof d);
     d.name = name;
     status = read_desc(r, tree, &d);
+    if (kind == RD_NODE_LAUNCH && !d.on)
+        d.on = RONDO_GPU(0);
     if (!status)
         status = ask_task(r, &d, &call);
     if (status)
         return status;
     if (!d.fn)
         d.fn = do_nothing;
-    status = rd_record_task(r->g, &d, node);
+    status =
+        kind == RD_NODE_LAUNCH ? rd_record_launch(r->g, &d, node) : rd_record_task(r->g, &d, node);
     if (!status)
         return make_exact(r, tree, &d);
     status = rd_read_told(r, status);

@@ -31,7 +31,7 @@ struct rd_reader {
     const rondo_read_options *options;
     uint64_t most_bytes, most, spent; /* bytes of buffers and parameters */
     /* The lists of the file, by number of their keys; begin.at NULL: there is none. */
-    struct rd_scan_value part[8];
+    struct rd_scan_value part[9];
     /* Where the reader stands, for messages: nodes[7] 'relax': accesses[1].region. */
     const char *list, *name;
     uint64_t index, line;
@@ -47,6 +47,7 @@ struct rd_reader {
         uint32_t known;
     })
     counters;
+    RD_POOL(uint32_t) images; /* of the file: which of the recording's */
     /* Of the slot or node that is being read. */
     RD_POOL(struct rd_buffer *) ring;
     RD_POOL(rondo_access) accesses;
@@ -57,6 +58,8 @@ struct rd_reader {
     RD_POOL(rondo_node) after;
     RD_POOL(rondo_when) whens;
     RD_POOL(unsigned char) bytes;
+    RD_POOL(rondo_kernel_arg) args;
+    RD_POOL(unsigned char) values; /* of args */
 };
 
 /* Room for `more` items in one of the reader's pools; 0: no memory. */
@@ -155,9 +158,20 @@ struct rd_read_traits {
 };
 rondo_status rd_read_traits(struct rd_reader *r, const struct rd_json *tree,
                             struct rd_read_traits *t);
-/* json_read_task.c: a task or a call, whose `after` and `when` have been read. */
-rondo_status rd_read_task(struct rd_reader *r, const struct rd_json *tree, const char *name,
-                          rondo_node *node);
+/* A device: "gpu 1"; *index: its number. */
+rondo_status rd_read_device(struct rd_reader *r, const char *key, const char *text,
+                            uint32_t *index);
+/* json_read_task.c: a task, launch or call, whose `after` and `when` have been read. */
+rondo_status rd_read_task(struct rd_reader *r, const struct rd_json *tree, enum rd_node_kind kind,
+                          const char *name, rondo_node *node);
 rondo_status rd_read_call(struct rd_reader *r, const char *name, rondo_node *node);
+/* Into r->accesses and what belongs to them; behind the node's builder, their exact boxes. */
+rondo_status rd_read_accesses(struct rd_reader *r, const struct rd_json *tree);
+rondo_status rd_read_exact(struct rd_reader *r);
+rondo_status rd_read_flags(struct rd_reader *r, const struct rd_json *tree, uint32_t *flags);
+/* json_read_kernel.c */
+rondo_status rd_read_image_part(struct rd_reader *r, const struct rd_json *tree);
+rondo_status rd_read_kernel(struct rd_reader *r, const struct rd_json *tree, const char *name,
+                            rondo_node *node);
 
 #endif

@@ -8,6 +8,9 @@
 #define BIT(kind) (1u << (kind))
 enum {
     TASK = BIT(RD_NODE_TASK),
+    KERNEL = BIT(RD_NODE_KERNEL),
+    FUNCTION = TASK | BIT(RD_NODE_LAUNCH),
+    WORK = FUNCTION | KERNEL,
     MOVE = BIT(RD_NODE_COPY) | BIT(RD_NODE_FILL) | BIT(RD_NODE_ALLREDUCE),
     FROM = BIT(RD_NODE_COPY) | BIT(RD_NODE_ALLREDUCE),
     SYNC = BIT(RD_NODE_WAIT) | BIT(RD_NODE_SIGNAL),
@@ -15,8 +18,9 @@ enum {
 };
 
 static const struct rd_json_key file_keys[] = {
-    { "rondo", ALL }, { "name", ALL },   { "edges_explicit", ALL }, { "buffers", ALL },
-    { "slots", ALL }, { "params", ALL }, { "nodes", ALL },          { "edges", ALL },
+    { "rondo", ALL },   { "name", ALL },  { "edges_explicit", ALL },
+    { "buffers", ALL }, { "slots", ALL }, { "params", ALL },
+    { "images", ALL },  { "nodes", ALL }, { "edges", ALL },
 };
 static const struct rd_json_key buffer_keys[] = {
     { "name", ALL },
@@ -39,27 +43,39 @@ static const struct rd_json_key slot_keys[] = {
     { "stride", BIT(RD_SLOT_RING) },
     { "zeroed", BIT(RD_SLOT_TEMPORARY) },
     { "alias_of", MEMORY },
+    { "at_end", MEMORY },
 };
 static const struct rd_json_key param_keys[] = {
     { "name", ALL },
     { "bytes", ALL },
     { "initial", ALL },
 };
+static const struct rd_json_key image_keys[] = {
+    { "text", ALL },
+    { "bytes", ALL },
+};
 static const struct rd_json_key node_keys[] = {
     { "kind", ALL },
     { "name", ALL },
-    { "tag", TASK | MOVE | SYNC },
-    { "on", TASK | MOVE },
-    { "priority", TASK | MOVE | SYNC },
-    { "cost_ns", TASK | MOVE },
-    { "flags", TASK },
+    { "tag", WORK | MOVE | SYNC },
+    { "on", WORK | MOVE },
+    { "priority", WORK | MOVE | SYNC },
+    { "cost_ns", WORK | MOVE },
+    { "flags", WORK },
     { "team", TASK },
     { "stop_lag", TASK },
-    { "accesses", TASK },
-    { "params", TASK },
-    { "patches", TASK },
-    { "arg", TASK },
+    { "accesses", WORK },
+    { "params", FUNCTION },
+    { "patches", FUNCTION },
+    { "arg", FUNCTION },
     { "chunk", TASK },
+    { "image", KERNEL },
+    { "format", KERNEL },
+    { "entry", KERNEL },
+    { "options", KERNEL },
+    { "args", KERNEL },
+    { "global", KERNEL },
+    { "local", KERNEL },
     { "from", FROM },
     { "to", MOVE },
     { "count", MOVE },
@@ -91,6 +107,10 @@ static const struct rd_json_key patch_keys[] = {
     { "to", ALL },
     { "bytes", ALL },
 };
+static const struct rd_json_key arg_keys[] = {
+    { "access", ALL },        { "value", ALL }, { "param", ALL },
+    { "param_address", ALL }, { "local", ALL },
+};
 static const struct rd_json_key when_keys[] = {
     { "param", ALL },
     { "flag", ALL },
@@ -114,13 +134,15 @@ const struct rd_json_keys rd_json_objects[RD_JSON_OBJECTS] = {
     [RD_JSON_ACCESS] = KEYS("access", access_keys), [RD_JSON_SIDE] = KEYS("side", side_keys),
     [RD_JSON_REGION] = KEYS("region", region_keys), [RD_JSON_PATCH] = KEYS("patch", patch_keys),
     [RD_JSON_WHEN] = KEYS("when", when_keys),       [RD_JSON_EDGE] = KEYS("edge", edge_keys),
+    [RD_JSON_IMAGE] = KEYS("image", image_keys),    [RD_JSON_ARG] = KEYS("arg", arg_keys),
 };
 
 const struct rd_json_word rd_json_node_kinds[] = {
     { "task", RD_NODE_TASK },           { "call", RD_NODE_CALL },
     { "copy", RD_NODE_COPY },           { "fill", RD_NODE_FILL },
     { "allreduce", RD_NODE_ALLREDUCE }, { "wait", RD_NODE_WAIT },
-    { "signal", RD_NODE_SIGNAL },       { NULL, 0 },
+    { "signal", RD_NODE_SIGNAL },       { "kernel", RD_NODE_KERNEL },
+    { "launch", RD_NODE_LAUNCH },       { NULL, 0 },
 };
 const struct rd_json_word rd_json_slot_kinds[] = {
     { "fixed", RD_SLOT_FIXED },         { "ring", RD_SLOT_RING },   { "bound", RD_SLOT_BOUND },
@@ -148,6 +170,16 @@ const struct rd_json_word rd_json_flags[] = {
     { "may_block", RONDO_MAY_BLOCK },
     { "no_access", RONDO_NO_ACCESS },
     { NULL, 0 },
+};
+
+const struct rd_json_word rd_json_formats[] = {
+    { "opencl_c", RONDO_OPENCL_C },
+    { NULL, 0 },
+};
+const struct rd_json_word rd_json_arg_kinds[] = {
+    { "access", RONDO_ARG_ACCESS }, { "value", RONDO_ARG_VALUE },
+    { "param", RONDO_ARG_PARAM },   { "param_address", RONDO_ARG_PARAM_ADDRESS },
+    { "local", RONDO_ARG_LOCAL },   { NULL, 0 },
 };
 
 const char *rd_json_word_of(const struct rd_json_word *words, uint32_t value)

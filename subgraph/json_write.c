@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Writes a recording as JSON (docs/graph-file.md): the file, its buffers, slots, parameters and
  * edges by hand. What is as it would be anyhow is left out; a line per part. */
+#include "src/device/devices.h"
 #include "subgraph/json_writer.h"
 
 #include <inttypes.h>
@@ -146,6 +147,10 @@ static void put_slot(struct rd_json_writer *w, uint32_t i)
         rd_json_put(&w->out, ", \"zeroed\": true");
     if (s->alias != i)
         rd_json_put_slot(w, ", \"alias_of\": ", s->alias);
+    if (s->at_end > RD_MEMORY_HOST + 1)
+        rd_json_put(&w->out, ", \"at_end\": \"gpu %u\"", s->at_end - RD_MEMORY_HOST - 2u);
+    else if (s->at_end)
+        rd_json_put(&w->out, ", \"at_end\": \"host\"");
     rd_json_put(&w->out, "}");
 }
 
@@ -212,6 +217,7 @@ static void put_file(struct rd_json_writer *w)
     put_parts(w, "buffers", w->buffers, put_buffer);
     put_parts(w, "slots", g->slots.count, put_slot);
     put_parts(w, "params", g->params.count, put_param);
+    put_parts(w, "images", g->images.count, rd_json_put_image);
     put_parts(w, "nodes", g->nodes.count, rd_json_put_node);
     put_edges(w);
     rd_json_put(&w->out, "\n}\n");

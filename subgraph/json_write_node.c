@@ -83,21 +83,36 @@ static void put_patches(struct rd_json_writer *w, const struct rd_node *n)
         rd_json_put(&w->out, "]");
 }
 
+static void put_accesses(struct rd_json_writer *w, uint32_t v)
+{
+    const struct rd_subgraph *g = w->g;
+    uint32_t i, own = rd_node_own_accesses(g, v);
+    for (i = 0; i < own; i++)
+        put_access(w, i ? ", " : ", \"accesses\": [",
+                   &g->accesses.item[g->nodes.item[v].access + i]);
+    if (own)
+        rd_json_put(&w->out, "]");
+}
+
+static void put_work(struct rd_json_writer *w, uint32_t v)
+{
+    put_flags(w, rd_node_no_access(w->g, v) ? (uint32_t)RONDO_NO_ACCESS : 0);
+    put_accesses(w, v);
+    rd_json_put_kernel(w, v);
+}
+
 static void put_task(struct rd_json_writer *w, uint32_t v)
 {
     const struct rd_subgraph *g = w->g;
     const struct rd_node *n = &g->nodes.item[v];
     const struct rd_extra *e = rd_node_extra(g, v);
-    uint32_t i, own = rd_node_own_accesses(g, v);
+    uint32_t i;
     put_flags(w, e->flags | (rd_node_no_access(g, v) ? (uint32_t)RONDO_NO_ACCESS : 0));
     if (e->team)
         rd_json_put_number(w, ", \"team\": ", e->team);
     if (e->stop_lag)
         rd_json_put_number(w, ", \"stop_lag\": ", e->stop_lag);
-    for (i = 0; i < own; i++)
-        put_access(w, i ? ", " : ", \"accesses\": [", &g->accesses.item[n->access + i]);
-    if (own)
-        rd_json_put(&w->out, "]");
+    put_accesses(w, v);
     for (i = 0; i < n->param_count; i++)
         rd_json_put_param(w, i ? ", " : ", \"params\": [", g->param_uses.item[n->param + i]);
     if (n->param_count)
@@ -177,17 +192,37 @@ static void put_whens(struct rd_json_writer *w, const struct rd_extra *e)
         rd_json_put(&w->out, "]");
 }
 
-/* What nodes of several kinds have. */
-static void put_common(struct rd_json_writer *w, const struct rd_node *n)
+/* Kernels and launches are on the first device anyhow. */
+static void put_on(struct rd_json_writer *w, const struct rd_node *n)
 {
+    const int device = n->kind == RD_NODE_KERNEL || n->kind == RD_NODE_LAUNCH;
+    if (n->kind == RD_NODE_CALL || n->bound == RD_PROCESSOR_ANY ||
+        (device && n->bound == RD_ON_DEVICE))
+        return;
+    if (rd_bound_is_device(n->bound))
+        rd_json_put(&w->out, ", \"on\": \"gpu %u\"", n->bound - RD_ON_DEVICE);
+    else
+        rd_json_put_number(w, ", \"on\": ", n->bound);
+}
+
+static const char *default_name(const struct rd_subgraph *g, uint32_t v)
+{
+    const uint32_t kind = g->nodes.item[v].kind;
+    return kind == RD_NODE_KERNEL ? rd_subgraph_text(g, rd_json_kernel(g, v)->entry)
+                                  : rd_json_default_name(kind);
+}
+
+/* What nodes of several kinds have. */
+static void put_common(struct rd_json_writer *w, uint32_t v)
+{
+    const struct rd_node *n = &w->g->nodes.item[v];
     const char *name = rd_subgraph_text(w->g, n->name);
     rd_json_put_string(w, "{\"kind\": ", rd_json_word_of(rd_json_node_kinds, n->kind));
-    if (strcmp(name, rd_json_default_name(n->kind)) != 0)
+    if (strcmp(name, default_name(w->g, v)) != 0)
         rd_json_put_string(w, ", \"name\": ", name);
     if (n->tag)
         rd_json_put_number(w, ", \"tag\": ", n->tag);
-    if (n->kind != RD_NODE_CALL && n->bound != RD_PROCESSOR_ANY)
-        rd_json_put_number(w, ", \"on\": ", n->bound);
+    put_on(w, n);
     if (n->priority)
         rd_json_put(&w->out, ", \"priority\": %" PRId32, n->priority);
     if (n->cost_ns)
@@ -198,9 +233,11 @@ void rd_json_put_node(struct rd_json_writer *w, uint32_t v)
 {
     const struct rd_node *n = &w->g->nodes.item[v];
     uint32_t i;
-    put_common(w, n);
-    if (n->kind == RD_NODE_TASK)
+    put_common(w, v);
+    if (n->kind == RD_NODE_TASK || n->kind == RD_NODE_LAUNCH)
         put_task(w, v);
+    else if (n->kind == RD_NODE_KERNEL)
+        put_work(w, v);
     else if (n->kind == RD_NODE_WAIT || n->kind == RD_NODE_SIGNAL)
         put_sync(w, v);
     else if (n->kind != RD_NODE_CALL)

@@ -42,6 +42,10 @@ void rd_json_put_number(struct rd_json_writer *w, const char *before, uint64_t v
 void rd_json_put_string(struct rd_json_writer *w, const char *before, const char *text);
 void rd_json_put_slot(struct rd_json_writer *w, const char *before, uint32_t slot);
 void rd_json_put_param(struct rd_json_writer *w, const char *before, uint32_t param);
+/* json_write_kernel.c */
+void rd_json_put_image(struct rd_json_writer *w, uint32_t image);
+void rd_json_put_kernel(struct rd_json_writer *w, uint32_t node);
+const struct rd_kernel *rd_json_kernel(const struct rd_subgraph *g, uint32_t node);
 /* json_write_node.c */
 void rd_json_put_node(struct rd_json_writer *w, uint32_t node);
 

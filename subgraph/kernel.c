@@ -117,10 +117,10 @@ static rondo_status take_items(const struct rd_subgraph *g, const rondo_kernel_d
         status = check_dimension(g, d, name, i);
         k->global[i] = i < d->dimensions ? d->global[i] : 1;
         k->local[i] = !chosen ? 0 : i < d->dimensions ? d->local[i] : 1;
-        if (!status && __builtin_mul_overflow(all, k->global[i], &all))
+        if (!status && (__builtin_mul_overflow(all, k->global[i], &all) || all > INT64_MAX))
             status = rd_error(RONDO_ERR_INVALID,
                               "node '%s': global is %" PRIu64 " x %" PRIu64 " x %" PRIu64
-                              ", more work items than 64 bits count",
+                              ", more than 2^63 - 1 work items",
                               text, d->global[0], d->global[1],
                               d->dimensions > 2 ? d->global[2] : (uint64_t)1);
     }

@@ -115,7 +115,7 @@ struct rd_extra {
 
 /* What a kernel node runs. Equal images are one entry of `images`, found by their hash. */
 struct rd_image {
-    size_t source, bytes; /* in sources */
+    size_t source, bytes; /* in sources; a 0 stands behind its bytes */
     uint64_t hash;
     uint32_t
         next; /* index + 1 of the image before it with the same place in image_table; 0: none */

@@ -156,7 +156,8 @@ RONDO_API rondo_status rondo_exec_wait_sized(rondo_exec exec, rondo_result *resu
 RONDO_API rondo_status rondo_exec_reset(rondo_exec exec);
 
 /* Replays submitted from now on run what `subgraph` records: nodes, edges, accesses and slots as
- * before, but functions, arguments, contexts, names, buffers, costs and initial values may differ.
+ * before, but functions, arguments, contexts, names, buffers, costs and initial values may differ;
+ * of kernels image, entry, options, work items, and the values of arguments and their sizes.
  * Replays already submitted keep what they had; the boundary is serial. INVALID naming node, field
  * and values when the structure differs: the exec goes on as it is. The recording's handles of
  * nodes, slots and parameters name the exec's from now on (those of the old one too, by position).

@@ -20,13 +20,13 @@ RONDO_API rondo_status rondo_subgraph_write_json(rondo_subgraph subgraph,
 /* What a file cannot hold is asked for, on the reading thread, in the order of the file. Each
  * callback may be NULL, and returns RONDO_OK or what reading then fails with. */
 typedef struct rondo_read_options {
-    /* Once per task and per rondo_record_call: `desc` holds all that the file says of it (its
-     * argument bytes too) but for its chunk, the exact boxes of halos and conditions beyond the
-     * first, which the node gets all the same (the boxes unless `accesses` is replaced). Set fn,
-     * and what else should be otherwise. `node`: its number, counted over all nodes of the file
-     * from 0. Of a call only `context` and, in `call`, the function are taken. NULL, or fn left
-     * NULL: a task that does nothing. A `release` is called once, also where reading fails after
-     * the callback has returned RONDO_OK. */
+    /* Once per task, launch and rondo_record_call: `desc` holds all that the file says of it (its
+     * argument bytes too; of a launch `on` is RONDO_GPU(i)) but for its chunk, the exact boxes of
+     * halos and conditions beyond the first, which the node gets all the same (the boxes unless
+     * `accesses` is replaced). Set fn, and what else should be otherwise. `node`: its number,
+     * counted over all nodes of the file from 0. Of a call only `context` and, in `call`, the
+     * function are taken. NULL, or fn left NULL: a function that does nothing. A `release` is
+     * called once, also where reading fails after the callback has returned RONDO_OK. */
     rondo_status (*task)(void *context, uint32_t node, rondo_task_desc *desc,
                          void (**call)(void *context));
     /* Once per buffer of the file, by its name and number: slots and rings refer to buffers, and

@@ -93,7 +93,7 @@ rondo_status rd_exec_set_mode(struct rd_exec *x, uint32_t mode)
     if (mode > RONDO_INTERPRETED)
         return rd_error(RONDO_ERR_INVALID, "exec '%s': set_mode: mode %u is unknown",
                         x->program.exec_name, mode);
-    if (x->check.access || x->check.shuffle)
+    if (x->check.access || x->check.shuffle || x->stepped)
         return RONDO_OK; /* the environment has the last word, as rondo_exec_describe says */
     if (mode == RONDO_COMPILED && !x->compiled)
         return rd_error(RONDO_ERR_INVALID, "exec '%s': set_mode: it could not be compiled: %s",

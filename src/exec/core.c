@@ -5,6 +5,7 @@
 #include "compile/run/flow.h"
 #include "compile/run/lane.h"
 #include "interp/interp.h"
+#include "src/exec/device.h"
 #include "src/exec/explain.h"
 #include "src/frame/node.h"
 #include "src/frame/slow.h"
@@ -14,16 +15,18 @@
 #include <stdio.h>
 #include <string.h>
 
-static uint32_t ring_length(const struct rd_core *c)
+uint32_t rd_core_frames(uint32_t window)
 {
     uint32_t n = 1;
-    while (n < c->window)
+    while (n < window)
         n *= 2;
     return n;
 }
 
 struct rd_worker *rd_exec_worker(const struct rd_exec *x, uint32_t processor)
 {
+    if (processor >= x->processors + x->helpers) /* a device's */
+        processor = 0;
     return processor < x->processors ? &x->rt->workers[x->processor[processor]]
                                      : &x->helper[processor - x->processors];
 }
@@ -44,13 +47,17 @@ static void lane_detached(struct rd_work *work)
 static void init_view(struct rd_exec *x, struct rd_lane *l)
 {
     rondo_task *view = &l->self.view;
+    int submits;
+    uint32_t device = rd_exec_device_of(x, l->processor, &submits);
     l->self.program = &x->program;
     l->self.lane = l;
     view->nodes = x->program.node;
     view->places = x->program.places;
     view->param_at = x->program.param_at;
     view->chunks = x->program.chunks;
-    view->processor = l->processor < x->processors ? RONDO_CPU(l->processor) : RONDO_ANY_CPU;
+    view->processor = l->processor < x->processors ? RONDO_CPU(l->processor)
+                      : device                     ? RONDO_GPU(device - 1)
+                                                   : RONDO_ANY_CPU;
     view->team = 1;
 }
 
@@ -80,7 +87,10 @@ static void init_lane(struct rd_exec *x, struct rd_track *t, uint32_t number)
         l->bit_first = from->bit_first;
         l->sink = from->sink;
     }
-    l->work.waited = l->processor == 0 ? &t->source->waited : NULL;
+    /* Those that callers drive. */
+    l->work.waited = number < t->processor0_lanes || number >= t->lanes - t->device_lanes
+                         ? &t->source->waited
+                         : NULL;
     for (uint32_t p = 0; p < t->lanes; p++) {
         l->peer[p].length = t->core->kind == RD_CORE_FLOW ? 0 : plan->lane[p].length;
         l->peer[p].value = &t->counter[p]->done;
@@ -103,7 +113,9 @@ static int make_lanes(struct rd_core *c, struct rd_track *t)
         rd_store_relaxed(&t->counter[i]->track, t->number); /* published with the exec's id */
         rd_store_relaxed(&t->counter[i]->done,
                          flow ? 0 : (uint64_t)t->distance * t->plan->lane[i].length);
-        t->processor0_lanes += (flow ? i : t->plan->lane[i].processor) == 0;
+        const uint32_t processor = flow ? i : t->plan->lane[i].processor;
+        t->processor0_lanes += processor == 0;
+        t->device_lanes += processor >= c->x->processors + c->x->helpers;
         t->lane[i].peer = rd_zalloc(a, t->lanes * sizeof(struct rd_peer), RD_LINE);
         if (!t->lane[i].peer)
             return 0;
@@ -215,8 +227,8 @@ static int make_flow(struct rd_core *c, struct rd_track *t)
                                           .priority = x->recipe.priority,
                                           .cost_ns = x->recipe.cost,
                                           .alone = x->recipe.alone,
-                                          .processors = x->processors + x->helpers,
-                                          .helpers = x->helpers,
+                                          .processors = t->lanes,
+                                          .helpers = x->helpers + x->device_processors,
                                           .window = c->window,
                                           .serial = t->serial,
                                           .pend_most = x->program.pend_count };
@@ -252,9 +264,10 @@ static int make_track(struct rd_core *c, uint32_t number)
     struct rd_track *t = &c->track[number];
     t->plan = c->plan;
     t->core = c;
-    t->lanes = c->kind == RD_CORE_FLOW ? x->processors + x->helpers : c->plan->lanes;
+    t->lanes = c->kind == RD_CORE_FLOW ? x->processors + x->helpers + x->device_processors
+                                       : c->plan->lanes;
     t->window = c->window;
-    t->ring_mask = ring_length(c) - 1;
+    t->ring_mask = rd_core_frames(c->window) - 1;
     t->distance = c->plan->distance;
     t->sinks = c->plan->sinks;
     t->number = number;

@@ -28,6 +28,8 @@ struct rd_core {
     struct rd_core *next; /* of the same exec */
 };
 
+/* How many frames a track has for a window. */
+uint32_t rd_core_frames(uint32_t window);
 /* Makes a core of a plan, which becomes the core's also when this fails, and puts it into the
  * exec's list. Its ops have no functions yet. MEMORY; AGAIN: the series has no number for it. */
 rondo_status rd_core_new(struct rd_exec *x, struct rd_plan *plan, enum rd_core_kind kind,

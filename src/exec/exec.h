@@ -10,6 +10,7 @@
 #include "src/cleaner/cleaner.h"
 #include "src/exec/check.h"
 #include "src/exec/core.h"
+#include "src/exec/kernel_forms.h"
 #include "src/exec/parts.h"
 #include "src/frame/failure.h"
 #include "src/frame/frame.h"
@@ -30,6 +31,7 @@ struct rd_exec_param {
 struct rd_exec_slot {
     uint32_t name;
     uint8_t kind;
+    uint8_t memory; /* whose its buffers' addresses are, as in struct rd_slot */
     uint32_t alias, count, ring_first, ring_stride;
     size_t bytes;
     int64_t origin;             /* of a temporary, as in struct rd_slot */
@@ -50,6 +52,7 @@ struct rd_sticky {
     size_t bytes;     /* of the whole allocation */
 };
 
+struct rd_exec_devices;
 struct rd_tuner;
 struct rd_worker;
 
@@ -82,6 +85,10 @@ struct rd_exec {
     uint32_t helpers; /* workers of its own, for blocking tasks: processors from x->processors on */
     struct rd_worker *helper;
     uint32_t helpers_started;
+    struct rd_exec_devices *devices; /* src/exec/device.h; NULL: no node is on one */
+    uint32_t device_processors;      /* of the plan, behind the helpers: driven as processor 0 is */
+    int stepped;                     /* RONDO_DEVICE_SYNC */
+    int static_for_devices;          /* RONDO_SCHEDULE_AUTO was asked for, and not done */
     int32_t priority;
     int compiled;      /* could be compiled */
     rd_atomic32 plain; /* no parameters, every slot fixed: frames hold nothing of their own */
@@ -126,6 +133,7 @@ struct rd_exec {
     int in_group;            /* other execs share the series */
     char placed[96];         /* how, for rondo_exec_describe */
     uint8_t *flags;          /* by recorded node: RONDO_SPMD...; RD_NO_TASK: it is none */
+    struct rd_kernel_forms kernel_forms;
     rondo_task_fn **off; /* by node: what it runs when it is enabled again; NULL: it is enabled */
     struct rd_retasked **retasked;     /* by node: its argument since it was changed, or NULL */
     size_t recorded_holders;           /* the first ones; those behind are of one changed node */

@@ -6,6 +6,7 @@
 #include "compile/compile.h"
 #include "src/base/env.h"
 #include "src/base/id.h"
+#include "src/exec/device.h"
 #include "src/exec/on_device.h"
 #include "src/exec/tuner.h"
 #include "src/frame/where.h"
@@ -57,6 +58,11 @@ static rondo_status check_concurrent(const struct rd_subgraph *g)
     for (size_t v = 0; v < g->nodes.count; v++) {
         const struct rd_node *n = &g->nodes.item[v];
         const char *name = rd_subgraph_text(g, n->name);
+        if (rd_bound_is_device(n->bound))
+            return rd_error(RONDO_ERR_INVALID,
+                            "node '%s' is on RONDO_GPU(%d), whose memory is one for all tracks, so "
+                            "replays cannot be RONDO_CONCURRENT",
+                            name, n->bound - RD_ON_DEVICE);
         if (n->everything)
             return rd_error(
                 RONDO_ERR_INVALID,
@@ -92,6 +98,12 @@ static rondo_status resolve_mode(const struct rd_subgraph *g, struct rd_exec *x,
 {
     const char *text = rd_env_text(RD_ENV_RONDO_MODE);
     x->mode = asked;
+    x->stepped = rd_env_number(RD_ENV_RONDO_DEVICE_SYNC, 0, 1, 0) != 0;
+    if (x->stepped) {
+        x->mode = RONDO_INTERPRETED;
+        snprintf(x->why, sizeof x->why, "the environment's RONDO_DEVICE_SYNC says so");
+        return RONDO_OK;
+    }
     snprintf(x->why, sizeof x->why, "%s was asked for", mode_names[asked]);
     if (asked != RONDO_AUTO)
         return RONDO_OK;
@@ -123,6 +135,27 @@ static rondo_status no_memory_to_place(const struct rd_subgraph *e)
                     e->nodes.count);
 }
 
+/* Devices' processors come behind the helpers, whose number is known by now. A member's work is its
+ * segment's; what submits or settles keeps something in its frame's state. */
+static rondo_status place_on_devices(struct rd_exec *x, const struct rd_subgraph *e)
+{
+    struct rd_recipe *r = &x->recipe;
+    const size_t n = e->nodes.count;
+    if (x->schedule != RONDO_STATIC && !r->alone &&
+        !(r->alone = rd_zalloc_array(&x->rt->alloc, n, 1)))
+        return no_memory_to_place(e);
+    for (uint32_t v = 0; v < n; v++) {
+        if (!rd_bound_is_device(e->nodes.item[v].bound))
+            continue;
+        r->bound[v] = rd_exec_device_processor(x, &e->nodes.item[v]);
+        if (rd_exec_is_member(x, v))
+            r->cost[v] = 1;
+        else if (r->alone)
+            r->alone[v] = 1;
+    }
+    return RONDO_OK;
+}
+
 static rondo_status take_recipe(struct rd_exec *x, const struct rd_subgraph *e)
 {
     struct rd_allocator *a = &x->rt->alloc;
@@ -139,6 +172,8 @@ static rondo_status take_recipe(struct rd_exec *x, const struct rd_subgraph *e)
         r->cost[v] = node->cost_ns;
         r->priority[v] = node->priority;
         r->bound[v] = node->bound;
+        if (rd_bound_is_device(node->bound))
+            continue;
         if (node->bound != RD_PROCESSOR_ANY && node->bound >= x->processors)
             return rd_error(RONDO_ERR_INVALID,
                             "node '%s': is on RONDO_CPU(%u), and the exec has %u processors",
@@ -162,7 +197,7 @@ static rondo_status take_recipe(struct rd_exec *x, const struct rd_subgraph *e)
                         "subgraph '%s': %u tasks are RONDO_MAY_BLOCK, which takes a thread each: "
                         "at most %d are possible",
                         e->name, x->helpers, RD_HELPERS_MOST);
-    return RONDO_OK;
+    return x->devices ? place_on_devices(x, e) : RONDO_OK;
 }
 
 void rd_recipe_free(struct rd_exec *x)
@@ -192,8 +227,10 @@ rondo_status rd_exec_compile(struct rd_exec *x, enum rd_core_kind kind, int inte
         .bound = x->check.access ? NULL : r->bound, /* one lane is everybody's */
         .external = interpret_only ? NULL : r->external,
         .team = x->team_of,
-        .processors = kind == RD_CORE_ONE_LANE || x->check.access ? 1 : x->processors + x->helpers,
-        .helpers = kind == RD_CORE_ONE_LANE ? 0 : x->helpers,
+        .processors = kind == RD_CORE_ONE_LANE || x->check.access
+                          ? 1
+                          : x->processors + x->helpers + x->device_processors,
+        .helpers = kind == RD_CORE_ONE_LANE ? 0 : x->helpers + x->device_processors,
         .handover_ns = x->handover_ns,
         .op_ns = RD_OP_NS,
         .unknown_cost_ns = x->unknown_cost_ns,
@@ -302,6 +339,7 @@ void rd_exec_unref(struct rd_exec *x)
         return;
     while (x->cores)
         rd_core_free(x->cores);
+    rd_exec_devices_end(x);
     free_helpers(x);
     rd_tuner_free(x);
     rd_recipe_free(x);
@@ -388,11 +426,14 @@ static rondo_status choose_first(struct rd_exec *x)
     return status;
 }
 
+/* `e`: expanded, every access in its processor's memory. */
 static rondo_status build(struct rd_exec *x, struct rd_subgraph *g, struct rd_subgraph *e)
 {
     struct rd_plan *plan = NULL;
     struct rd_core *core = NULL;
     rondo_status status = rd_subgraph_analyse(e, x->order == RONDO_PIPELINED, &x->recipe.graph);
+    if (!status)
+        status = rd_exec_devices_cut(x, e);
     if (status)
         return status;
     x->serial_boundaries = x->order != RONDO_PIPELINED || x->recipe.graph.serial_boundaries;
@@ -411,12 +452,26 @@ static rondo_status build(struct rd_exec *x, struct rd_subgraph *g, struct rd_su
     if (!status) /* the plan is the core's, whatever comes of it */
         status = rd_core_new(x, plan, RD_CORE_LANES, &core);
     if (!status)
+        status = rd_exec_devices_make(x, e);
+    if (!status)
         status = rd_exec_lower_ops(x, e, core);
     if (status)
         return status;
     note_needs(x, e);
     x->chosen = core;
     return choose_first(x);
+}
+
+static rondo_status build_on_devices(struct rd_exec *x, struct rd_subgraph *g,
+                                     struct rd_subgraph *e)
+{
+    struct rd_subgraph *changed = NULL;
+    rondo_status status = rd_exec_devices_begin(x, e, &changed);
+    if (!status)
+        status = build(x, g, changed ? changed : e);
+    if (changed)
+        rd_subgraph_unref(changed);
+    return status;
 }
 
 static rondo_status make(struct rd_subgraph *g, const rondo_instantiate_options *options,
@@ -443,9 +498,11 @@ static rondo_status make(struct rd_subgraph *g, const rondo_instantiate_options 
     if (!status)
         status = rd_exec_check_begin(x, g);
     if (!status)
+        status = rd_kernel_forms_make(&x->kernel_forms, g);
+    if (!status)
         status = rd_subgraph_expand(g, x->check.access ? 1 : x->processors, &e);
     if (!status)
-        status = build(x, g, e);
+        status = build_on_devices(x, g, e);
     if (e)
         rd_subgraph_unref(e);
     if (status)

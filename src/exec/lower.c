@@ -3,6 +3,7 @@
  * first core their functions and arguments. */
 #include "src/exec/exec.h"
 
+#include "src/exec/device.h"
 #include "src/exec/lower_node.h"
 
 #include <string.h>
@@ -129,6 +130,7 @@ static int copy_slot(struct rd_exec *x, const struct rd_slot *from, uint32_t s)
         return 0;
     to->name = from->name;
     to->kind = from->kind;
+    to->memory = from->memory;
     to->alias = from->alias;
     to->count = from->count;
     to->ring_first = from->ring_first;
@@ -233,9 +235,10 @@ static int copy_params(struct rd_exec *x, const struct rd_subgraph *g)
 static void lower_plain(struct rd_exec *x, const struct rd_subgraph *g, const struct rd_node *n,
                         struct rd_op *op, size_t *at)
 {
-    op->fn = n->fn;
+    const int member = rd_exec_is_member(x, op->node);
+    op->fn = member ? rd_segment_member_run : n->fn;
     op->arg = NULL;
-    if (!n->arg_bytes)
+    if (member || !n->arg_bytes)
         return;
     *at = arg_at(*at, n->arg_bytes);
     op->arg = memcpy(x->args + *at, g->args.item + n->arg, n->arg_bytes);
@@ -253,7 +256,7 @@ rondo_status rd_exec_lower_ops(struct rd_exec *x, struct rd_subgraph *e, struct 
         const struct rd_node *n = &e->nodes.item[plan->op[i].node];
         bytes = rd_node_work_bytes(x, e, plan->op[i].node);
         work += bytes;
-        if (!bytes && n->arg_bytes)
+        if (!bytes && n->arg_bytes && !rd_exec_is_member(x, plan->op[i].node))
             x->args_bytes = arg_at(x->args_bytes, n->arg_bytes) + n->arg_bytes;
     }
     x->work_bytes = work * x->tracks;
@@ -337,6 +340,7 @@ void rd_exec_unlower(struct rd_exec *x)
         rd_holder_unref(a, x->holder[i]);
     rd_free_array(a, x->holder, x->holder_count, sizeof *x->holder);
     rd_exec_free_retasked(x);
+    rd_kernel_forms_free(&x->kernel_forms);
     rd_free_array(a, x->flags, x->nodes, sizeof *x->flags);
     rd_free_array(a, p->node, nodes + 1, sizeof *p->node);
     rd_free_array(a, p->name, nodes, sizeof *p->name);

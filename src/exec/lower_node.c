@@ -3,6 +3,7 @@
  * which of them may pend or stop. */
 #include "src/exec/lower_node.h"
 
+#include "src/exec/device.h"
 #include "src/machine/host.h"
 #include "src/machine/worker.h"
 
@@ -25,6 +26,8 @@ static enum rd_node_does does_of(const struct rd_subgraph *e, uint32_t node, uin
     switch (e->nodes.item[node].kind) {
     case RD_NODE_WAIT: return RD_DO_WAIT;
     case RD_NODE_SIGNAL: return RD_DO_SIGNAL;
+    case RD_NODE_SUBMIT: return RD_DO_SUBMIT;
+    case RD_NODE_SETTLE: return RD_DO_SETTLE;
     default: break;
     }
     if (extra->flags & RONDO_HOSTED)
@@ -50,7 +53,10 @@ static enum rd_node_does node_does(const struct rd_exec *x, const struct rd_subg
     return does_of(e, node, ranks);
 }
 
-static int pends(enum rd_node_does does) { return does != RD_DO_CALL && does != RD_DO_SIGNAL; }
+static int pends(enum rd_node_does does)
+{
+    return does != RD_DO_CALL && does != RD_DO_SIGNAL && does != RD_DO_SUBMIT;
+}
 
 /* ---- tables */
 
@@ -167,14 +173,16 @@ size_t rd_node_work_bytes(const struct rd_exec *x, const struct rd_subgraph *e, 
     const struct rd_node *n = &e->nodes.item[node];
     const struct rd_extra *extra = rd_node_extra(e, node);
     uint32_t ranks;
+    if (rd_exec_is_member(x, node))
+        return 0;
     team_of(x, node, &ranks);
     if (!n->patch_count && !extra->when_count && does_of(e, node, ranks) == RD_DO_CALL)
         return 0;
     return layout_of(n, extra, ranks).bytes;
 }
 
-static void fill_when(const struct rd_subgraph *e, const struct rd_extra *extra,
-                      struct rd_node_when *to)
+void rd_node_whens_fill(const struct rd_subgraph *e, const struct rd_extra *extra,
+                        struct rd_node_when *to)
 {
     for (uint32_t i = 0; i < extra->when_count; i++) {
         const struct rd_when *from = &e->whens.item[extra->when + i];
@@ -186,8 +194,8 @@ static void fill_when(const struct rd_subgraph *e, const struct rd_extra *extra,
     }
 }
 
-static void fill_patches(const struct rd_subgraph *e, const struct rd_node *n,
-                         struct rd_node_patch *to)
+void rd_node_patches_fill(const struct rd_subgraph *e, const struct rd_node *n,
+                          struct rd_node_patch *to)
 {
     for (uint32_t i = 0; i < n->patch_count; i++) {
         const struct rd_patch *from = &e->patches.item[n->patch + i];
@@ -238,10 +246,10 @@ void rd_node_work_fill(const struct rd_exec *x, const struct rd_subgraph *e, str
     w->does = does_of(e, op->node, ranks);
     w->when = (struct rd_node_when *)(void *)(block + at.when);
     w->when_count = extra->when_count;
-    fill_when(e, extra, (struct rd_node_when *)(void *)(block + at.when));
+    rd_node_whens_fill(e, extra, (struct rd_node_when *)(void *)(block + at.when));
     w->patch = (struct rd_node_patch *)(void *)(block + at.patch);
     w->patch_count = n->patch_count;
-    fill_patches(e, n, (struct rd_node_patch *)(void *)(block + at.patch));
+    rd_node_patches_fill(e, n, (struct rd_node_patch *)(void *)(block + at.patch));
     w->arg_bytes = n->arg_bytes;
     if (n->arg_bytes)
         w->arg = memcpy(block + at.arg, e->args.item + n->arg, n->arg_bytes);
@@ -250,6 +258,8 @@ void rd_node_work_fill(const struct rd_exec *x, const struct rd_subgraph *e, str
         fill_sync(e, extra, w);
     if (w->does == RD_DO_SPMD || w->does == RD_DO_HOSTED)
         fill_team(x, e, op->node, w, (uint32_t *)(void *)(block + at.cpus));
+    if (w->does == RD_DO_SUBMIT || w->does == RD_DO_SETTLE)
+        w->segment = rd_exec_segment_of(x, op->node);
     op->fn = rd_node_run;
     op->arg = w;
 }

@@ -17,5 +17,10 @@ size_t rd_node_work_bytes(const struct rd_exec *x, const struct rd_subgraph *e, 
  * arguments are patched there. */
 void rd_node_work_fill(const struct rd_exec *x, const struct rd_subgraph *e, struct rd_op *op,
                        char *block);
+/* The conditions and patches of a node, as many as it has. */
+void rd_node_whens_fill(const struct rd_subgraph *e, const struct rd_extra *extra,
+                        struct rd_node_when *to);
+void rd_node_patches_fill(const struct rd_subgraph *e, const struct rd_node *n,
+                          struct rd_node_patch *to);
 
 #endif

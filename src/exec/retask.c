@@ -6,6 +6,7 @@
  * the seq of a frame that was published after the change. */
 #include "src/exec/tuner.h"
 
+#include "src/exec/device.h"
 #include "src/exec/lower_node.h"
 
 #include <string.h>
@@ -76,6 +77,10 @@ static void set_function(struct rd_op *op, void *context) { op->fn = *(rondo_tas
 static void switch_node(struct rd_exec *x, uint32_t node, int enabled)
 {
     rondo_task_fn *fn = do_nothing;
+    if (rd_exec_is_member(x, node)) {
+        rd_exec_devices_switch(x, node, enabled);
+        return;
+    }
     if (enabled == !x->off[node])
         return;
     if (enabled) {

@@ -41,6 +41,8 @@ static void touch_box(char *base, const rondo_shape *shape, const rondo_region *
 static void touch_slot(const struct rd_exec *x, uint32_t slot, const rondo_region *box, size_t page)
 {
     const struct rd_exec_slot *s = &x->slot[slot];
+    if (s->memory) /* a device's */
+        return;
     for (uint32_t i = 0; i < s->count; i++) /* of a ring all; of what is bound none */
         touch_box(s->buffers[i]->base, &x->program.shapes[slot], box, page);
 }

@@ -142,6 +142,14 @@ static rondo_status check_nodes(const struct rd_exec *x, const struct rd_exec *y
     return RONDO_OK;
 }
 
+static rondo_status check_kernels(const struct rd_exec *x, const struct rd_exec *y)
+{
+    struct rd_kernel_difference d;
+    if (rd_kernel_forms_differ(&x->kernel_forms, &y->kernel_forms, &d))
+        return differs(x, d.node, d.field, d.now, d.was);
+    return RONDO_OK;
+}
+
 static rondo_status check_count(const struct rd_exec *x, const char *what, size_t now, size_t was)
 {
     if (now == was)
@@ -179,6 +187,8 @@ static rondo_status check_same(struct rd_exec *x, struct rd_exec *y)
         status = check_slots(x, y);
     if (!status)
         status = check_nodes(x, y);
+    if (!status)
+        status = check_kernels(x, y);
     if (!status)
         status =
             check_count(x, "nodes that instantiation added", y->program.nodes, x->program.nodes);

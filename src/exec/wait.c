@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Waiting for an event, with the caller's thread at work: it takes the seats of the exec's own cpu
- * 0 lanes and drives them, and of no other exec's (a caller that holds a lock must not run a
- * stranger's task that wants it). A seat is given back before the caller parks.
+ * 0 lanes, those of its devices among them, and drives them, and of no other exec's (a caller that
+ * holds a lock must not run a stranger's task that wants it). A seat is given back before the
+ * caller parks.
  *
  * Who sleeps registers with the event, whose completion wakes it. The lanes it drove are the
  * worker's again, which is poked; if cpu 0 is adopted, perhaps nobody is there: then the caller
@@ -32,7 +33,7 @@ struct waiter {
     int64_t idle_since; /* 0: progressed since the last look at the clock */
     int drain;          /* drive on while the lane has work, also when the event is complete */
     int clean;          /* complete, and no replay of the exec up to then had failed */
-    uint32_t lanes;     /* of the exec's cpu 0, at the last look */
+    uint32_t lanes;     /* of the exec's cpu 0 and devices, at the last look */
     uint32_t notes;     /* lanes left in vain since the last progress */
     int prepared;       /* what follows is filled */
     uint32_t turn;      /* goes round the lanes */
@@ -83,7 +84,15 @@ static uint32_t lanes_of(const struct waiter *w, const struct rd_core *c)
 {
     uint32_t tracks;
     struct rd_track *t = tracks_of(w, c, &tracks);
-    return t->processor0_lanes * tracks;
+    return (t->processor0_lanes + t->device_lanes) * tracks;
+}
+
+/* Of the lanes a caller drives those of processor 0 come first, then those of devices. */
+static struct rd_lane *lane_at(struct rd_track *t, uint32_t at)
+{
+    return &t->lane[at < t->processor0_lanes
+                        ? at
+                        : t->lanes - t->device_lanes - t->processor0_lanes + at];
 }
 
 /* One of the core's lanes, the one at `at` or one behind it. */
@@ -93,7 +102,7 @@ static struct rd_lane *take_of(const struct waiter *w, const struct rd_core *c, 
     uint32_t tracks;
     struct rd_track *t = tracks_of(w, c, &tracks);
     for (; at < lanes; at++) {
-        struct rd_lane *l = &t[at % tracks].lane[at / tracks];
+        struct rd_lane *l = lane_at(&t[at % tracks], at / tracks);
         if (rd_seat_take(l))
             return l;
     }

@@ -128,7 +128,10 @@ RD_NOINLINE void rd_frame_fail(struct rd_lane *l, struct rd_frame *f, uint32_t b
     if (!self->told)
         snprintf(self->message, sizeof self->message, "returned %d", code);
     self->told = 0;
-    record(l, f, node, RONDO_ERR_FAILED);
+    record(l, f, self->blame ? self->blame - 1 : node,
+           self->blame_status ? self->blame_status : RONDO_ERR_FAILED);
+    self->blame = 0;
+    self->blame_status = RONDO_OK;
     rd_mark_bad(f, bit);
     lower_bad(l->track->failures, f);
 }

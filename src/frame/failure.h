@@ -30,7 +30,7 @@ struct rd_failure {
     uint64_t call_end; /* after the last replay of its call */
     uint64_t tag;
     uint32_t epoch, node;
-    rondo_status status; /* FAILED, DEADLINE */
+    rondo_status status; /* FAILED, DEADLINE, DEVICE_LOST */
     char name[48];
     char message[208];
 };

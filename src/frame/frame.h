@@ -112,6 +112,10 @@ struct rd_self {
     int skipped; /* set by a node whose conditions do not hold */
     int told;    /* message is set */
     char message[208];
+    /* Of an op that fails for another node: that one's number + 1, and with which status; 0: its
+     * own, RONDO_ERR_FAILED. */
+    uint32_t blame;
+    rondo_status blame_status;
 };
 
 /* Why a frame's ops are walked one by one. */
@@ -142,6 +146,7 @@ struct rd_track {
     uint32_t number, tracks;
     int serial;                /* every boundary is serial */
     uint32_t processor0_lanes; /* lanes [0, this) belong to processor 0 */
+    uint32_t device_lanes;     /* the last so many are those of devices, which processor 0 drives */
     struct rd_plan *plan;
     struct rd_op *op; /* the plan's, with functions and arguments */
     struct rd_wait *wait;

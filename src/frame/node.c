@@ -28,19 +28,19 @@ static int holds(const struct rd_node_when *c, const struct rd_self *self)
     return flag != 0;
 }
 
-static int all_hold(const struct rd_node_work *w, const struct rd_self *self)
+int rd_node_holds(const struct rd_node_when *when, uint32_t count, const struct rd_self *self)
 {
-    for (uint32_t i = 0; i < w->when_count; i++)
-        if (!holds(&w->when[i], self))
+    for (uint32_t i = 0; i < count; i++)
+        if (!holds(&when[i], self))
             return 0;
     return 1;
 }
 
-static void patch(const struct rd_node_work *w, const struct rd_self *self)
+void rd_node_patch(char *arg, const struct rd_node_patch *patch, uint32_t count,
+                   const struct rd_self *self)
 {
-    for (uint32_t i = 0; i < w->patch_count; i++)
-        memcpy((char *)w->arg + w->patch[i].to, self->view.params + w->patch[i].from,
-               w->patch[i].bytes);
+    for (uint32_t i = 0; i < count; i++)
+        memcpy(arg + patch[i].to, self->view.params + patch[i].from, patch[i].bytes);
 }
 
 int rd_node_fail(struct rd_self *self, const char *format, ...)
@@ -71,11 +71,11 @@ int rd_node_run(rondo_task *view, const void *work)
     struct rd_pend *own = w->pend ? rd_node_pend(self->frame, w->pend) : NULL;
     /* What is under way was found to run, and its argument is in use. */
     if (!own || !rd_node_stage(own)) {
-        if (!all_hold(w, self)) {
+        if (!rd_node_holds(w->when, w->when_count, self)) {
             self->skipped = 1;
             return 0;
         }
-        patch(w, self);
+        rd_node_patch(w->arg, w->patch, w->patch_count, self);
     }
     switch (w->does) {
     case RD_DO_WAIT: return rd_node_wait(self, w);
@@ -83,6 +83,8 @@ int rd_node_run(rondo_task *view, const void *work)
     case RD_DO_DETACHED: return rd_node_detached(self, w, own);
     case RD_DO_SPMD:
     case RD_DO_HOSTED: return rd_team_run(self, w, own);
+    case RD_DO_SUBMIT: return rd_node_submit(self, w);
+    case RD_DO_SETTLE: return rd_node_settle(self, w, own);
     case RD_DO_CALL: break;
     }
     return rd_node_call(self, w);

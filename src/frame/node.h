@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Nodes that are more than a plain function: conditions, patched arguments, waits and signals,
- * detached tasks, ranks of teams. The executors see an op like any other, whose function is
- * rd_node_run and whose argument says the rest; one that is not over at once returns RD_PENDING and
- * keeps what it knows of its replay in the frame's struct rd_pend.
+ * detached tasks, ranks of teams, segments of devices. The executors see an op like any other,
+ * whose function is rd_node_run and whose argument says the rest; one that is not over at once
+ * returns RD_PENDING and keeps what it knows of its replay in the frame's struct rd_pend.
  *
  * Safety. A node runs in one replay of a track at a time, and its op is called by whoever drives
  * its lane: its own entry of a frame's `pend` and its argument bytes are that driver's. Of a team,
@@ -20,7 +20,11 @@ enum rd_node_does {
     RD_DO_DETACHED,
     RD_DO_SPMD,
     RD_DO_HOSTED,
+    RD_DO_SUBMIT,
+    RD_DO_SETTLE,
 };
+
+struct rd_segment_run;
 
 /* All that is set must hold; 0 is always met. */
 struct rd_node_when {
@@ -52,12 +56,13 @@ struct rd_node_work {
     uint32_t rank, team, team_pend; /* team_pend: rank 0's `pend` */
     const uint32_t *cpus;           /* RD_DO_HOSTED: of the team, `team` of them */
     struct rd_runtime *rt;
+    struct rd_segment_run *segment; /* RD_DO_SUBMIT, RD_DO_SETTLE: src/frame/segment.h */
 };
 
 /* Words of a struct rd_pend's `more`. */
 enum {
-    RD_PEND_STAGE, /* how far the node's own op has come: 0, RD_STAGE_... */
-    RD_PEND_ENDED, /* of rank 0: ranks that have ended */
+    RD_PEND_STAGE, /* how far the node's own op has come: 0, RD_STAGE_...; of a settle its submit */
+    RD_PEND_ENDED, /* of rank 0: ranks that have ended; of a settle: the value to be reached */
     RD_PEND_BARRIER,
     RD_PEND_TICKET, /* of the runtime's gang, + 1 */
 };

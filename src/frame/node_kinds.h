@@ -12,6 +12,12 @@ int rd_node_call(struct rd_self *self, const struct rd_node_work *w);
 int rd_node_fail(struct rd_self *self, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Whether all conditions hold in this replay. */
+int rd_node_holds(const struct rd_node_when *when, uint32_t count, const struct rd_self *self);
+/* Copies this replay's parameters into an argument. */
+void rd_node_patch(char *arg, const struct rd_node_patch *patch, uint32_t count,
+                   const struct rd_self *self);
+
 static inline struct rd_pend *rd_node_pend(const struct rd_frame *f, uint32_t pend)
 {
     return &f->pend[pend - 1];
@@ -36,6 +42,9 @@ int rd_node_wait(struct rd_self *self, const struct rd_node_work *w);
 int rd_node_signal(struct rd_self *self, const struct rd_node_work *w);
 /* detach.c: the conditions of a node not begun hold, its argument is patched. */
 int rd_node_detached(struct rd_self *self, const struct rd_node_work *w, struct rd_pend *own);
+/* segment.c */
+int rd_node_submit(struct rd_self *self, const struct rd_node_work *w);
+int rd_node_settle(struct rd_self *self, const struct rd_node_work *w, struct rd_pend *own);
 /* team.c: likewise */
 int rd_team_run(struct rd_self *self, const struct rd_node_work *w, struct rd_pend *own);
 int rd_team_skip(const struct rd_frame *f, const struct rd_node_work *w);

@@ -168,14 +168,15 @@ static void tell(const struct rd_failure *k, rondo_result *result)
 }
 
 /* A replay that an earlier one's failure keeps from running; if that was late, so are all replays
- * of its call. */
+ * of its call, and a device that was lost is lost for all of them. */
 static void tell_cancelled(struct rd_failures *fs, uint64_t by, rondo_result *result)
 {
     const struct rd_failure *k = rd_failures_find(fs, by);
     const int late = k && k->status == RONDO_ERR_DEADLINE && result->replay < k->call_end;
+    const int lost = k && k->status == RONDO_ERR_DEVICE_LOST;
     if (k)
         tell(k, result);
-    result->status = late ? RONDO_ERR_DEADLINE : RONDO_ERR_CANCELLED;
+    result->status = late || lost ? k->status : RONDO_ERR_CANCELLED;
     snprintf(result->message, sizeof result->message, "cancelled: replay %llu failed%s%.120s",
              (unsigned long long)by, k ? ": " : "", k ? k->message : "");
 }

@@ -12,6 +12,7 @@ static RD_NOINLINE struct rd_spans *renew_spans(struct rd_lane *l)
 {
     const struct rd_track *t = l->track;
     const struct rd_program *p = l->self.program;
+    const rondo_processor on = l->self.view.processor;
     struct rd_spans_owner owner = { .key = p,
                                     .exec = p->exec_name,
                                     .names = p->names,
@@ -22,7 +23,8 @@ static RD_NOINLINE struct rd_spans *renew_spans(struct rd_lane *l)
                                     .lane = l->number,
                                     .track = t->number,
                                     .tracks = t->tracks,
-                                    .processor = l->processor };
+                                    .processor = l->processor,
+                                    .device = on >= RONDO_GPU(0) ? on - RONDO_GPU(0) + 1 : 0 };
     rd_spans_release(l->spans);
     l->spans = rd_spans_new(t->trace, &owner);
     return l->spans;

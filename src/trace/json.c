@@ -28,10 +28,15 @@ static void put_lane(struct rd_json_out *p, const struct rd_trace_page *page,
     rd_json_put(p, "'");
     if (s->tracks > 1)
         rd_json_put(p, " track %u", s->track);
-    rd_json_put(p, " lane %u", s->lane);
-    if (s->processor < page->processors)
-        rd_json_put(p, " (cpu %u)", s->processor);
+    if (s->on_device)
+        rd_json_put(p, " gpu %u", s->device - 1);
     else
+        rd_json_put(p, " lane %u", s->lane);
+    if (s->device && !s->on_device)
+        rd_json_put(p, " (submits to gpu %u)", s->device - 1);
+    else if (!s->device && s->processor < page->processors)
+        rd_json_put(p, " (cpu %u)", s->processor);
+    else if (!s->device)
         rd_json_put(p, " (a thread of its own)");
     rd_json_put(p,
                 "\"}},\n{\"name\":\"thread_sort_index\",\"ph\":\"M\",\"pid\":%u,\"tid\":%u,"

@@ -94,6 +94,8 @@ struct rd_spans *rd_spans_new(struct rd_trace *trace, const struct rd_spans_owne
         s->track = owner->track;
         s->tracks = owner->tracks;
         s->processor = owner->processor;
+        s->device = owner->device;
+        s->on_device = owner->on_device;
         s->most = trace->most;
         s->next = trace->spans;
         trace->spans = s;

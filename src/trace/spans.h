@@ -41,11 +41,14 @@ struct rd_spans {
     struct rd_trace_names *names; /* valid while open; NULL: there was no memory */
     uint32_t number;              /* in the trace */
     uint32_t lane, track, tracks, processor;
+    uint32_t device; /* 1 + a device: the lane submits to it and waits for it; 0: none */
+    int on_device;   /* no lane's: what ran on the device itself */
     uint64_t count, most, dropped; /* from here on: who is BUSY; the trace once CLOSED */
     struct rd_spans_chunk *first, *last;
 };
 
-/* What a lane says of itself. `key` stands for the tables behind names, name and tag. */
+/* What a lane, or a device, says of itself. `key` stands for the tables behind names, name and tag.
+ */
 struct rd_spans_owner {
     const void *key;
     const char *exec, *names;
@@ -53,6 +56,8 @@ struct rd_spans_owner {
     const uint32_t *name; /* by node, offset in names */
     const uint64_t *tag;  /* by node; NULL: all 0 */
     uint32_t nodes, lane, track, tracks, processor;
+    uint32_t device; /* these two as above */
+    int on_device;
 };
 
 /* An empty buffer in the running trace; NULL when none runs or there is no memory. Let go by

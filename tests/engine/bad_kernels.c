@@ -168,6 +168,11 @@ KERNEL(items_group_larger, d.local[1] = 12)
 
 /* ---- launches, and what else is on a device */
 
+static rondo_status launch_without_description(struct bad *b, int good)
+{
+    rondo_task_desc d = b->task;
+    return bad_built(b, rondo_record_launch_sized(b->g, good ? &d : NULL, sizeof d).id);
+}
 LAUNCH(launch_without_function, d.fn = NULL)
 LAUNCH(launch_without_argument, d.arg = NULL)
 LAUNCH(launch_hosted, d.flags = RONDO_HOSTED)
@@ -324,13 +329,14 @@ static const struct bad_case kernels[] = {
     ROW("a group in an absent dimension", items_local_in_absent,
         "node 'bad': global[2] is 0 and local[2] 3, with dimensions 2"),
     ROW("too many work items", items_too_many,
-        "node 'bad': global is 1099511627776 x 50331648 x 1, more work items than 64 bits count"),
+        "node 'bad': global is 1099511627776 x 50331648 x 1, more than 2^63 - 1 work items"),
     ROW("a group in a part of the dimensions", items_local_in_part,
         "node 'bad': local is {8, 0, 0}: all of 2 dimensions or none"),
     ROW("a group that does not divide", items_not_divided,
         "node 'bad': local[0] 7 does not divide global[0] 64"),
     ROW("a group larger than all", items_group_larger,
         "node 'bad': local[1] 12 does not divide global[1] 6"),
+    ROW("no launch", launch_without_description, "rondo_task_desc is NULL"),
     ROW("a launch without function", launch_without_function, "node 'bad': fn is NULL"),
     ROW("a launch without its argument", launch_without_argument,
         "node 'bad': arg is NULL and arg_bytes 8"),

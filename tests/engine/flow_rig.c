@@ -319,7 +319,7 @@ void rig_wait(struct rig *rig, uint64_t count)
     }
 }
 
-void rig_submit(struct rig *rig, int odd, const struct rd_gate *gate)
+void flow_submit(struct rig *rig, int odd, const struct rd_gate *gate)
 {
     struct rd_track *t = &rig->track;
     uint64_t r = rig->submitted++;

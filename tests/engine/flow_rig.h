@@ -52,7 +52,7 @@ struct rig *rig_new(struct maker *m, const struct rig_options *o, uint64_t seed)
 /* All replays have ended. */
 void rig_free(struct rig *rig);
 /* Submits one replay, waiting for room. */
-void rig_submit(struct rig *rig, int odd, const struct rd_gate *gate);
+void flow_submit(struct rig *rig, int odd, const struct rd_gate *gate);
 /* Waits until so many have ended. */
 void rig_wait(struct rig *rig, uint64_t count);
 /* Whether the rig's bodies fail the node in that replay by themselves. */

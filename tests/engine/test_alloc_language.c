@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* No memory, at every allocation of a program that records what there is beyond plain tasks:
  * temporaries, tokens, conditions, teams, reductions, waits and signals, recordings in recordings;
- * counters and loops. The refused call says so and succeeds when made again, the result is right,
- * and in the end not a byte is left. */
+ * counters and loops; kernels and launches, which are no more than recorded and looked at. The
+ * refused call says so and succeeds when made again, the result is right, and in the end not a byte
+ * is left. */
 #include "tests/engine/short_memory.h"
 
 #include <stdio.h>
@@ -11,7 +12,7 @@ enum { REPLAYS = 5, ADDERS = 3, TWICE = 2 };
 
 struct program {
     rondo_runtime rt;
-    rondo_subgraph g, inner;
+    rondo_subgraph g, inner, device, around;
     rondo_buffer sum, flags;
     rondo_counter counter;
     rondo_slot sum_slot, inner_sum, token, flag, temporary, zeroed;
@@ -166,6 +167,62 @@ static void record_others(struct program *p)
     TRY_HANDLE(p->g, p->node, rondo_record_subgraph(p->g, p->inner, NULL));
 }
 
+static void record_kernel(struct program *p, rondo_slot slot, rondo_param param, int i)
+{
+    static const char *const images[] = { "kernel void k() { }", "kernel void k() { return; }" };
+    const char *image = images[i % 2];
+    const rondo_node before = p->node; /* a refusal puts {0} there */
+    rondo_access access = rondo_reduce(slot, rondo_whole(), RONDO_I64, RONDO_SUM);
+    rondo_kernel_desc d = { .name = i ? "kernel" : NULL,
+                            .format = RONDO_OPENCL_C,
+                            .image = image,
+                            .image_bytes = strlen(image),
+                            .entry = "k",
+                            .options = "-DK",
+                            RONDO_KERNEL_ARGS(rondo_arg_access(0), rondo_arg_value(&i, sizeof i),
+                                              rondo_arg_param(param), rondo_arg_local(8)),
+                            .dimensions = 1,
+                            .global = { 8 },
+                            .accesses = &access,
+                            .access_count = 1,
+                            .after = &before,
+                            .after_count = i > 0,
+                            .when = { param, { 0 }, 2, 0 } };
+    TRY_HANDLE(p->device, p->node, rondo_record_kernel(p->device, &d));
+}
+
+static void see_edge(void *context, const rondo_recorded_edge *edge)
+{
+    *(uint32_t *)context += edge->from < edge->to;
+}
+
+/* What runs on devices, recorded into another recording, and that expanded to be looked at. */
+static void record_on_devices(struct program *p)
+{
+    rondo_slot_desc d = { .name = "sum", .buffer = p->sum, .at_end = RONDO_HOST };
+    rondo_slot slot;
+    rondo_param param;
+    rondo_access access;
+    uint32_t edges = 0;
+    TRY_OUT(p->device, rondo_subgraph_create(p->rt, NULL, &p->device));
+    TRY_OUT(p->around, rondo_subgraph_create(p->rt, NULL, &p->around));
+    TRY_HANDLE(p->device, slot, rondo_subgraph_slot(p->device, &d));
+    TRY_HANDLE(p->device, param, rondo_subgraph_param(p->device, "p", 4, NULL));
+    for (int i = 0; i < 20; i++)
+        record_kernel(p, slot, param, i);
+    access = rondo_read_write(slot, rondo_whole());
+    rondo_task_desc t = {
+        .fn = add_one, .accesses = &access, .access_count = 1, .params = &param, .param_count = 1
+    };
+    TRY_HANDLE(p->device, p->node, rondo_record_launch(p->device, &t));
+    TRY_HANDLE(p->around, p->node, rondo_record_subgraph(p->around, p->device, NULL));
+    TRY_HANDLE(p->around, p->node, rondo_record_subgraph(p->around, p->device, NULL));
+    TRY(rondo_subgraph_visit(p->around, NULL, see_edge, &edges));
+    cr_assert_gt(edges, 19);
+    ET_OK(rondo_subgraph_destroy(p->device));
+    ET_OK(rondo_subgraph_destroy(p->around));
+}
+
 static void run_exec(struct program *p, uint32_t mode)
 {
     rondo_instantiate_options o = { .mode = mode, .order = RONDO_PIPELINED };
@@ -254,6 +311,7 @@ static int run_all(long long fail_at, int persistent)
     record_places(p);
     record_tasks(p);
     record_others(p);
+    record_on_devices(p);
     run_exec(p, RONDO_COMPILED);
     run_exec(p, RONDO_INTERPRETED);
     run_loops(p);

@@ -31,7 +31,7 @@ static void finish(struct rig *rig, struct maker *m, uint64_t replays, const cha
 static void run_plain(struct rig *rig, uint64_t replays, uint32_t odd, uint64_t *seed)
 {
     for (uint64_t i = 0; i < replays; i++)
-        rig_submit(rig, odd && below(seed, odd) == 0, NULL);
+        flow_submit(rig, odd && below(seed, odd) == 0, NULL);
 }
 
 static void check_all_ran(struct rig *rig, uint64_t replays, const char *what)
@@ -115,7 +115,7 @@ Test(flow, sleepers)
         struct rig_options o = { .lanes = lanes, .window = 2, .bound = 2 };
         struct rig *rig = rig_new(&m, &o, seed);
         for (uint64_t i = 0; i < replays; i++) {
-            rig_submit(rig, 0, NULL);
+            flow_submit(rig, 0, NULL);
             if (i % 3 == 0)
                 rig_wait(rig, i + 1);
         }
@@ -137,7 +137,7 @@ Test(flow, all_lend_a_hand)
         for (uint64_t i = 0; i < 20 && rd_load_relaxed(&rig->lanes) != (1u << lanes) - 1; i++) {
             const struct timespec rest = { 0, 5000000 };
             nanosleep(&rest, NULL); /* so that all are asleep */
-            rig_submit(rig, 0, NULL);
+            flow_submit(rig, 0, NULL);
             rig_wait(rig, i + 1);
         }
         cr_assert(rd_load_relaxed(&rig->lanes) == (1u << lanes) - 1, "lanes 0x%llx of %u ran",
@@ -158,7 +158,7 @@ Test(flow, gates)
         for (uint64_t i = 0; i < replays; i++) {
             struct rd_gate gate = { .source = s, .id = rd_source_id(s), .count = i + 1 };
             uint64_t before = rd_load_relaxed(&rig->runs);
-            rig_submit(rig, 0, i % 2 ? &gate : NULL);
+            flow_submit(rig, 0, i % 2 ? &gate : NULL);
             if (i % 2) {
                 rig_wait(rig, i);
                 cr_assert(rd_load_relaxed(&rig->runs) == i * 10, "a gated replay began: %llu, %llu",
@@ -188,7 +188,7 @@ Test(flow, pending)
         struct rig *rig = rig_new(&m, &o, seed);
         uint64_t replays = 200, said = 0;
         for (uint64_t i = 0; i < replays; i++) {
-            rig_submit(rig, 0, NULL);
+            flow_submit(rig, 0, NULL);
             if (i + 1 - said < o.window && below(&seed, 2))
                 continue;
             said = i + 1;
@@ -242,7 +242,7 @@ Test(flow, failures_within_a_replay)
         uint64_t replays = 100, checked = 0;
         uint8_t *good = malloc(nodes);
         for (uint64_t i = 0; i < replays; i++) {
-            rig_submit(rig, 0, NULL);
+            flow_submit(rig, 0, NULL);
             for (; checked < rd_load_acquire(&rig->track.source->done); checked++)
                 check_replay(rig, checked, good);
         }
@@ -269,7 +269,7 @@ Test(flow, failures_cancel)
         uint64_t replays = 0, runs;
         for (int epoch = 0; epoch < 8; epoch++) {
             for (int i = 0; i < 20; i++)
-                rig_submit(rig, 0, NULL);
+                flow_submit(rig, 0, NULL);
             replays += 20;
             rig_wait(rig, replays);
             if (!rd_load_relaxed(&rig->failures.bad))
@@ -277,7 +277,7 @@ Test(flow, failures_cancel)
             if (rd_load_relaxed(&rig->failures.bad) >> RD_REPLAY_BITS != rig->epoch + 1ull)
                 continue;
             runs = rd_load_relaxed(&rig->runs);
-            rig_submit(rig, 0, NULL);
+            flow_submit(rig, 0, NULL);
             rig_wait(rig, ++replays);
             cr_assert(rd_load_relaxed(&rig->runs) == runs, "an op of a cancelled replay ran");
             pthread_mutex_lock(&rig->failures.lock);

@@ -2,7 +2,8 @@
 /* Sequences of calls, made from bytes: records, instantiates, replays, changes and destroys in any
  * order, with good, bad and stale handles. Whatever the bytes say, nothing may crash, hang or leak:
  * every call returns a status, every event of a submitted replay completes once all counters have
- * been raised, and in the end the runtime holds nothing.
+ * been raised, and in the end the runtime holds nothing. Nodes on devices are in one of the
+ * recordings of some sequences: without devices (RONDO_DEVICES) it is no more than recorded.
  *
  * LLVMFuzzerTestOneInput is libFuzzer's entry. Built with FUZZ_ALONE the program makes its own
  * random bytes: `fuzz_calls [executions [seed]]`. */
@@ -41,7 +42,9 @@ struct world {
     rondo_event event[EVENTS];
     uint32_t events;
     rondo_loop loop;
+    int devices; /* graph[DEVICE_GRAPH] has nodes on some */
 };
+enum { DEVICE_GRAPH = 2 };
 
 static rondo_runtime runtime;
 static struct {
@@ -194,6 +197,8 @@ static void add_slot(struct world *w, uint32_t g)
     }
     if (odd(&w->b))
         d.alias_of = any_slot(w, g);
+    if (odd(&w->b) || (w->devices && g == DEVICE_GRAPH && !below(&w->b, 8)))
+        d.at_end = below(&w->b, 4) ? RONDO_HOST : RONDO_GPU_MEMORY(below(&w->b, 17));
     if (odd(&w->b))
         d.shape.extent[below(&w->b, 3)] = (int64_t)take(&w->b) - 10;
     s = rondo_subgraph_slot(w->graph[g], &d);
@@ -289,12 +294,94 @@ static void add_task(struct world *w, uint32_t g)
                                                          .chunks = { 1 + below(&w->b, 5) } }));
 }
 
+static rondo_kernel_arg any_arg(struct world *w, uint32_t g)
+{
+    static const uint64_t value = 9;
+    rondo_kernel_arg arg = rondo_arg_access(below(&w->b, 3));
+    switch (below(&w->b, 8)) {
+    case 0: arg = rondo_arg_value(&value, 1 + below(&w->b, 8)); break;
+    case 1: arg = rondo_arg_param(any_param(w, g)); break;
+    case 2: arg = rondo_arg_param_address(any_param(w, g)); break;
+    case 3: arg = rondo_arg_local(below(&w->b, 64)); break;
+    default: break;
+    }
+    if (odd(&w->b))
+        arg.kind = take(&w->b);
+    return arg;
+}
+
+static rondo_processor any_device(struct world *w)
+{
+    return odd(&w->b) ? RONDO_GPU(below(&w->b, 18)) : RONDO_GPU(0);
+}
+
+static void add_kernel(struct world *w, uint32_t g)
+{
+    static const char *const images[] = { "kernel void k(global long *a) { }",
+                                          "kernel void k(global long *a, global long *b) { }",
+                                          "kernel void other(global long *a) { }", "no kernel" };
+    rondo_access a[3];
+    rondo_kernel_arg args[3];
+    rondo_node after[1] = { any_node(w, g) };
+    uint32_t kind = odd(&w->b) ? below(&w->b, 4) : below(&w->b, 2);
+    rondo_kernel_desc d = { .name = "k",
+                            .format = RONDO_OPENCL_C,
+                            .image = images[kind],
+                            .image_bytes = strlen(images[kind]),
+                            .entry = "k",
+                            .args = args,
+                            .arg_count = odd(&w->b) ? below(&w->b, 4) : 1 + kind % 2,
+                            .dimensions = 1 + below(&w->b, 2),
+                            .accesses = a,
+                            .access_count = 3 - below(&w->b, odd(&w->b) ? 4 : 2),
+                            .on = any_device(w),
+                            .after = after,
+                            .after_count = (uint32_t)odd(&w->b),
+                            .when = any_when(w, g) };
+    for (uint32_t i = 0; i < 3; i++) {
+        a[i] = any_access(w, g);
+        args[i] = any_arg(w, g);
+        d.global[i] = i < d.dimensions ? 1 + below(&w->b, 8) : 0;
+        d.local[i] = (uint64_t)odd(&w->b);
+    }
+    keep_node(w, g, rondo_record_kernel(w->graph[g], &d));
+}
+
+static void add_launch(struct world *w, uint32_t g)
+{
+    uint8_t does[16] = { 0 };
+    rondo_access a[4];
+    rondo_node after[3];
+    rondo_param p[1];
+    rondo_patch patch[1];
+    rondo_task_desc d = any_task(w, g, does, a, after, p, patch);
+    d.on = any_device(w);
+    if (!odd(&w->b)) {
+        d.flags &= RONDO_NO_ACCESS;
+        d.team = d.stop_lag = 0;
+        does[0] = 0;
+    }
+    keep_node(w, g, rondo_record_launch(w->graph[g], &d));
+}
+
+static void add_on_device(struct world *w, uint32_t g)
+{
+    if (w->nodes[g] >= NODES)
+        return;
+    if (below(&w->b, 3))
+        add_kernel(w, g);
+    else
+        add_launch(w, g);
+}
+
 static void add_move(struct world *w, uint32_t g)
 {
     static const uint64_t value = 7;
     rondo_move_desc d = { .name = "m", .when = any_when(w, g) };
     uint32_t kind = below(&w->b, 3);
     d.to = rondo_write(any_slot(w, g), any_region(w));
+    if (w->devices && g == DEVICE_GRAPH && below(&w->b, 2))
+        d.on = any_device(w);
     if (kind == 0) {
         d.value = &value;
         d.value_bytes = 8;
@@ -510,6 +597,8 @@ static void one_call(struct world *w)
         add_slot(w, g);
     else if (what == 4)
         add_param(w, g);
+    else if (what < 13 && w->devices && g == DEVICE_GRAPH && below(&w->b, 2))
+        add_on_device(w, g);
     else if (what < 13)
         add_task(w, g);
     else if (what < 15)
@@ -563,6 +652,7 @@ static void begin(struct world *w, const uint8_t *data, size_t size)
     for (int i = 0; i < 2; i++)
         if (rondo_counter_create(runtime, 0, &w->counter[i]))
             die("counter");
+    w->devices = !below(&w->b, 8);
     for (uint32_t g = 0; g < 3; g++) {
         new_graph(w, g);
         for (uint32_t i = below(&w->b, 4); i; i--)

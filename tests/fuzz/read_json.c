@@ -101,6 +101,14 @@ static const char *const words[] = {
     "\"kind\": \"task\"",
     "\"kind\": \"call\"",
     "\"kind\": \"copy\"",
+    "\"kind\": \"kernel\"",
+    "\"kind\": \"launch\"",
+    "\"images\": [",
+    "\"text\": \"a\"",
+    "\"image\": 0",
+    "\"args\": [{\"local\": 8}]",
+    "\"global\": [8]",
+    "\"on\": \"gpu 0\"",
     "\"kind\": \"ring\"",
     "\"kind\": \"token\"",
     "\"shape\": {\"elem_bytes\": 8, \"extent\": [4]}",
@@ -194,7 +202,7 @@ static void put_shape(struct bytes *b, struct text *t, int token)
 
 /* How many there are of each, so that most references are right. */
 struct file {
-    uint32_t buffers, slots, params, nodes;
+    uint32_t buffers, slots, params, images, nodes;
 };
 
 static void put_buffers(struct bytes *b, struct text *t, struct file *f)
@@ -231,6 +239,10 @@ static void put_slot(struct bytes *b, struct text *t, const struct file *f, uint
             kind == 6 && below(b, 2) ? ", \"zeroed\": true" : "");
     if (kind > 3 || odd(b))
         put_shape(b, t, kind == 7);
+    if (kind < 6 && !below(b, 12)) {
+        put(t, ", \"at_end\": ");
+        PUT_WORD(b, t, "host", "gpu 0", "gpu 15");
+    }
     if (kind < 6 && i && !below(b, 12))
         put(t, ", \"alias_of\": \"s%u\"", below(b, odd(b) ? i + 1 : i));
     put(t, "}");
@@ -315,6 +327,87 @@ static void put_task(struct bytes *b, struct text *t, const struct file *f)
     }
 }
 
+static void put_device(struct bytes *b, struct text *t)
+{
+    put(t, ", \"on\": ");
+    PUT_WORD(b, t, "gpu 0", "gpu 1", "gpu 15");
+}
+
+static void put_arg(struct bytes *b, struct text *t, const struct file *f)
+{
+    switch (below(b, 5)) {
+    case 0:
+        put(t, "{\"access\": ");
+        put_number(b, t, 2);
+        put(t, "}");
+        break;
+    case 1:
+        put_hex(b, t, "{\"value\": ", 1 + below(b, 12));
+        put(t, "}");
+        break;
+    case 2:
+        put(t, "{\"local\": ");
+        put_number(b, t, 255);
+        put(t, "}");
+        break;
+    default:
+        put_ref(b, t, below(b, 2) ? "{\"param\": " : "{\"param_address\": ", 'p', f->params);
+        put(t, "}");
+    }
+}
+
+static void put_kernel(struct bytes *b, struct text *t, const struct file *f)
+{
+    static const uint8_t divides[] = { 1, 2, 3, 6, 12 };
+    uint32_t dims = 1 + below(b, 3);
+    put(t, ", \"format\": \"opencl_c\", \"entry\": \"k%u\", \"image\": ", below(b, 3));
+    put_number(b, t, f->images);
+    if (below(b, 4))
+        put_accesses(b, t, f);
+    else
+        put(t, ", \"flags\": [\"no_access\"]");
+    if (!below(b, 4))
+        put(t, ", \"options\": \"-D X=%u\"", take(b));
+    for (uint32_t n = below(b, 4), i = 0; i < n; i++) {
+        put(t, i ? ", " : ", \"args\": [");
+        put_arg(b, t, f);
+        put(t, i + 1 < n ? "" : "]");
+    }
+    for (uint32_t local = 0; local < 1 + below(b, 2); local++)
+        for (uint32_t d = 0; d < dims; d++)
+            put(t, "%s%u%s",
+                d       ? ", "
+                : local ? ", \"local\": ["
+                        : ", \"global\": [",
+                local ? (uint32_t)divides[below(b, sizeof divides)] : 12u, d + 1 < dims ? "" : "]");
+    if (!below(b, 4))
+        put_device(b, t);
+}
+
+static void put_launch(struct bytes *b, struct text *t, const struct file *f)
+{
+    put_accesses(b, t, f);
+    if (below(b, 2))
+        put_hex(b, t, ", \"arg\": ", 1 + below(b, 24));
+    if (below(b, 2) && f->params)
+        put_ref(b, t, ", \"params\": [", 'p', f->params), put(t, "]");
+    if (!below(b, 4))
+        put_device(b, t);
+}
+
+static void put_images(struct bytes *b, struct text *t, struct file *f)
+{
+    f->images = below(b, 4);
+    for (uint32_t i = 0; i < f->images; i++) {
+        put(t, i ? ", " : ",\n\"images\": [");
+        if (below(b, 4))
+            put(t, "{\"text\": \"kernel void k%u() {}\\n\"}", below(b, 3));
+        else
+            put_hex(b, t, "{\"bytes\": ", 1 + below(b, 4)), put(t, "}");
+        put(t, i + 1 < f->images ? "" : "]");
+    }
+}
+
 static void put_move(struct bytes *b, struct text *t, const struct file *f, uint32_t kind)
 {
     if (kind != 2) {
@@ -331,6 +424,8 @@ static void put_move(struct bytes *b, struct text *t, const struct file *f, uint
     }
     if (!below(b, 4) && f->params)
         put_ref(b, t, ", \"count\": ", 'p', f->params);
+    if (!below(b, 4))
+        put_device(b, t);
     if (kind == 2)
         put_hex(b, t, ", \"value\": ", below(b, 8) ? 8 : 4);
     if (kind == 3)
@@ -351,15 +446,18 @@ static void put_sync(struct bytes *b, struct text *t, const struct file *f, uint
 
 static void put_node(struct bytes *b, struct text *t, struct file *f)
 {
-    static const char *const kinds[] = { "call", "copy", "fill", "allreduce", "wait", "signal" };
+    static const char *const kinds[] = { "call", "copy",   "fill",   "allreduce",
+                                         "wait", "signal", "kernel", "launch" };
     uint32_t kind = below(b, 16);
-    put(t, "{\"kind\": \"%s\"", kind < 6 ? kinds[kind] : "task");
+    put(t, "{\"kind\": \"%s\"", kind < 8 ? kinds[kind] : "task");
     if (below(b, 2))
         put(t, ", \"name\": \"n%u\"", f->nodes);
     if (kind && below(b, 4) == 0)
         put(t, ", \"tag\": %u", take(b));
-    if (kind > 5)
+    if (kind > 7)
         put_task(b, t, f);
+    else if (kind > 5)
+        kind == 6 ? put_kernel(b, t, f) : put_launch(b, t, f);
     else if (kind > 3)
         put_sync(b, t, f, kind);
     else if (kind)
@@ -382,11 +480,12 @@ static void put_node(struct bytes *b, struct text *t, struct file *f)
 
 static void put_file(struct bytes *b, struct text *t)
 {
-    struct file f = { 0, 0, 0, 0 };
+    struct file f = { 0, 0, 0, 0, 0 };
     uint32_t nodes = 1 + below(b, 8), edges = below(b, 4);
     put(t, "{\"rondo\": 1%s", odd(b) ? ", \"edges_explicit\": true" : "");
     put_buffers(b, t, &f);
     put_places(b, t, &f);
+    put_images(b, t, &f);
     put(t, ",\n\"nodes\": [");
     for (uint32_t i = 0; i < nodes; i++) {
         put(t, i ? ",\n" : "");

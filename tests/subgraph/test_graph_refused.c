@@ -48,7 +48,13 @@ static void refuse_bytes(const char *text, size_t bytes, const rondo_read_option
     "{\"rondo\":1,\"buffers\":[{\"shape\":{\"elem_bytes\":8,\"extent\":[8]}}],\n\"slots\":[" \
     "{" members "}]}"
 #define FILE_(members) "{\"rondo\":1," members "}"
-#define SHAPE(members) "{\"rondo\":1,\"buffers\":[{\"shape\":{" members "}}]}"
+#define IMAGE(members) FILE_("\"images\":[{" members "}]")
+#define KERNEL_OPEN(members)                                                                   \
+    PLACES "\"images\":[{\"text\":\"kernel void k() {}\"}],\n\"nodes\":[{\"kind\":\"kernel\"," \
+           "\"format\":\"opencl_c\",\"entry\":\"k\"," members
+#define KERNEL(members) KERNEL_OPEN(members) "}]}"
+#define ON_S            "\"accesses\":[{\"slot\":\"s\",\"mode\":\"write\"}],\"image\":0,\"global\":[8]"
+#define SHAPE(members)  "{\"rondo\":1,\"buffers\":[{\"shape\":{" members "}}]}"
 
 static const struct {
     const char *text, *says;
@@ -205,6 +211,48 @@ static const struct {
     { NODE("\"kind\":\"wait\",\"counter\":0,\"event\":\"p\""), "both a counter and an event" },
     { NODE("\"kind\":\"wait\",\"event\":\"p\""), "'p' has 8 bytes, a rondo_event 16" },
     { NODE("\"kind\":\"signal\",\"event\":\"p\""), "'event' is no key of a signal" },
+    /* kernels, and what is on devices */
+    { IMAGE(""), "line 1: images[0]: neither a text nor bytes" },
+    { IMAGE("\"text\":\"a\",\"bytes\":\"61\""), "images[0]: both a text and bytes" },
+    { IMAGE("\"text\":\"\""), "images[0]: image 0 is given, its size 0" },
+    { IMAGE("\"bytes\":\"610062\""), "image 0 is text of 3 bytes, and byte 1 is 0" },
+    { IMAGE("\"texts\":\"a\""), "'texts' is no key of an image; 'text' is the nearest" },
+    { KERNEL("\"global\":[1]"), "line 6: nodes[0] 'k': 'image' is missing" },
+    { KERNEL("\"image\":1,\"global\":[1]"), "image: image 1 of 1" },
+    { KERNEL("\"image\":0"), "'global' is missing" },
+    { KERNEL(ON_S ",\"local\":[3]"), "local[0] 3 does not divide global[0] 8" },
+    { KERNEL(ON_S ",\"local\":[1,1,1,1]"), "local: 4 numbers, not up to 3" },
+    { KERNEL("\"image\":0,\"global\":[]"), "access_count is 0" },
+    { KERNEL("\"flags\":[\"no_access\"],\"image\":0,\"global\":[]"), "dimensions is 0" },
+    { KERNEL("\"flags\":[\"spmd\"],\"image\":0,\"global\":[1]"), "flags 0x2: a kernel has" },
+    { KERNEL(ON_S ",\"arg\":\"00\""), "'arg' is no key of a kernel; 'args' is the nearest" },
+    { KERNEL(ON_S ",\"team\":2"), "'team' is no key of a kernel" },
+    { KERNEL(ON_S ",\"args\":[{}]"), "args[0]: 0 of 'access', 'value'" },
+    { KERNEL(ON_S ",\"args\":[{\"local\":4},{\"local\":4,\"access\":0}]"), "args[1]: 2 of" },
+    { KERNEL(ON_S ",\"args\":[{\"access\":1}]"), "args[0]: access 1, and access_count is 1" },
+    { KERNEL(ON_S ",\"args\":[{\"value\":\"\"}]"), "args[0]: bytes is 0 of RONDO_ARG_VALUE" },
+    { KERNEL(ON_S ",\"args\":[{\"value\":\"0\"}]"), "args[0].value: 1 digits" },
+    { KERNEL(ON_S ",\"args\":[{\"param\":\"q\"}]"), "args[0].param: no parameter is named 'q'" },
+    { KERNEL(ON_S ",\"args\":[{\"local\":0}]"), "args[0]: bytes is 0 of RONDO_ARG_LOCAL" },
+    { KERNEL(ON_S ",\"args\":[{\"slot\":0}]"), "args[0]: 'slot' is no key of an argument" },
+    { KERNEL(ON_S ",\"on\":0"), "on is RONDO_CPU(0), it runs on a device" },
+    { KERNEL(ON_S ",\"on\":\"gpu\""), "on: 'gpu' is no device: \"gpu 0\" is the first" },
+    { KERNEL(ON_S ",\"on\":\"gpu x\""), "on: 'gpu x' is no device" },
+    { KERNEL(ON_S ",\"on\":\"gpu 1 \""), "on: 'gpu 1 ' is no device" },
+    { KERNEL(ON_S ",\"on\":\"gpu 99999999999999999999\""), "is no device" },
+    { KERNEL(ON_S ",\"on\":\"gpu 16\""), "on is RONDO_GPU(16), a runtime has at most 16" },
+    { NODE("\"kind\":\"kernel\",\"format\":\"opencl_c\""), "'image' is missing" },
+    { NODE("\"kind\":\"kernel\",\"image\":0"), "image: image 0 of 0" },
+    { NODE("\"kind\":\"launch\""), "nodes[0]: node 'launch': access_count is 0, a launch names" },
+    { NODE("\"kind\":\"launch\",\"stop_lag\":1"), "'stop_lag' is no key of a launch" },
+    { NODE("\"kind\":\"launch\",\"flags\":[\"hosted\"]"), "flags 0x1: a launch has" },
+    { NODE("\"on\":\"gpu 0\""), "on is RONDO_GPU(0), and it runs on a CPU" },
+    { SLOT("\"kind\":\"fixed\",\"buffer\":0,\"at_end\":\"there\""),
+      "at_end: 'there' is no device" },
+    { SLOT("\"kind\":\"fixed\",\"buffer\":0,\"at_end\":\"gpu 16\""),
+      "at_end is RONDO_GPU_MEMORY(16)" },
+    { SLOT("\"kind\":\"token\",\"shape\":{\"extent\":[1]},\"at_end\":\"host\""),
+      "'at_end' is no key" },
     /* edges */
     { FILE_("\"nodes\":[{}],\"edges\":[{\"from\":0}]"), "edges[0]: 'to' is missing" },
     { FILE_("\"nodes\":[{}],\"edges\":[{\"from\":0,\"to\":1}]"), "to: node 1 of 1" },
@@ -292,6 +340,10 @@ Test(graph_refused, too_much_of_it)
     refuse_many(PLACES "\"nodes\":[{\"accesses\":[{\"slot\":0,\"mode\":\"read\"}",
                 ",{\"slot\":0,\"mode\":\"read\"}", 1000, "]}]}",
                 "1001 accesses are more than 1000");
+    refuse_many("{\"rondo\":1,\"images\":[{\"text\":\"a\"}", ",{\"text\":\"a\"}", 1000, "]}",
+                "1001 images are more than 1000");
+    refuse_many(KERNEL_OPEN(ON_S ",\"args\":[{\"local\":1}"), ",{\"local\":1}", 1000, "]}]}",
+                "1001 arguments of kernels are more than 1000");
     close_all();
 }
 

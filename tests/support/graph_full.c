@@ -8,9 +8,10 @@
 struct full {
     rondo_runtime rt;
     rondo_subgraph g;
-    rondo_slot fixed, part, ring, bound, temporary, token, flag, alias, pitched, twin[2];
+    rondo_slot fixed, part, ring, bound, temporary, token, flag, alias, pitched, twin[2], seen,
+        kept;
     rondo_param number, start, event, count;
-    rondo_node node[16];
+    rondo_node node[20];
 };
 static char memory[1024];
 
@@ -72,6 +73,9 @@ static void add_slots(struct full *f)
         f, (rondo_slot_desc){ .name = "pitched", .shape = { 8, { 4, 2, 2 }, { 40, 100 } } });
     f->twin[0] = slot_of(f, (rondo_slot_desc){ .name = "twin", .shape = line });
     f->twin[1] = slot_of(f, (rondo_slot_desc){ .name = "twin", .shape = line });
+    f->seen = slot_of(f, (rondo_slot_desc){ .name = "seen", .buffer = own, .at_end = RONDO_HOST });
+    f->kept = slot_of(
+        f, (rondo_slot_desc){ .name = "kept", .buffer = own, .at_end = RONDO_GPU_MEMORY(2) });
     OK(rondo_buffer_destroy(own));
     for (int i = 0; i < 3; i++)
         OK(rondo_buffer_destroy(b[i]));
@@ -175,6 +179,78 @@ static void add_others(struct full *f, const rondo_counter counter[2])
         HANDLE(f->node[i]);
 }
 
+static const char text[] = "kernel void first(global double *a)\n{\n\ta[0] = \"\\\"[0];\n}\n";
+
+static rondo_node kernel(struct full *f, rondo_kernel_desc desc)
+{
+    rondo_node node;
+    desc.format = RONDO_OPENCL_C;
+    desc.image = desc.image ? desc.image : text;
+    desc.image_bytes = strlen(desc.image);
+    desc.entry = "first";
+    node = rondo_record_kernel(f->g, &desc);
+    HANDLE(node);
+    return node;
+}
+
+/* What runs on devices. */
+static void add_kernels(struct full *f)
+{
+    const float factor = 0.5f;
+    const uint64_t zero = 0;
+    rondo_access round = rondo_read(f->fixed, rondo_box(0, 0, 3, 4));
+    round.halo[0] = 2;
+    round.flags = RONDO_WRAP;
+    f->node[14] = kernel(
+        f, (rondo_kernel_desc){
+               .name = "all of a kernel",
+               .tag = 14,
+               .options = "-D \"A\"",
+               RONDO_KERNEL_ARGS(rondo_arg_access(1), rondo_arg_value(&factor, 4),
+                                 rondo_arg_param(f->number), rondo_arg_param_address(f->start),
+                                 rondo_arg_local(4096)),
+               .dimensions = 3,
+               .global = { INT64_MAX / 64, 4, 2 },
+               .local = { 7, 2, 1 },
+               RONDO_ACCESSES(round, rondo_write(f->seen, rondo_whole()),
+                              rondo_reduce(f->temporary, rondo_whole(), RONDO_F64, RONDO_SUM)),
+               .on = RONDO_GPU(3),
+               .priority = 2,
+               .cost_ns = 7,
+               .carried = f->node,
+               .carried_count = 1,
+               .carried_distance = 4,
+               RONDO_AFTER(f->node[13]),
+               .when = { f->number, f->flag, 4, 3 } });
+    f->node[15] = kernel(f, (rondo_kernel_desc){ .image = "no text: \xff",
+                                                 .flags = RONDO_NO_ACCESS,
+                                                 .dimensions = 1,
+                                                 .global = { 1 } });
+    f->node[16] =
+        kernel(f, (rondo_kernel_desc){ .dimensions = 2,
+                                       .global = { 6, 6 },
+                                       RONDO_ACCESSES(rondo_read(f->kept, rondo_whole())) });
+    f->node[17] = rondo_record_launch(
+        f->g, &(rondo_task_desc){ .name = "enqueue",
+                                  .fn = nothing,
+                                  .arg = &factor,
+                                  .arg_bytes = 4,
+                                  RONDO_ACCESSES(rondo_read_write(f->kept, rondo_box(0, 1, 8, 1))),
+                                  RONDO_PARAMS(f->number),
+                                  RONDO_PATCHES({ f->number, 0, 0, 4, 0 }),
+                                  .on = RONDO_GPU(1) });
+    f->node[18] = rondo_record_launch(
+        f->g,
+        &(rondo_task_desc){ .fn = nothing, .flags = RONDO_NO_ACCESS, .when = { .every = 3 } });
+    f->node[19] =
+        rondo_record_fill(f->g, &(rondo_move_desc){ .to = rondo_write(f->seen, rondo_whole()),
+                                                    .value = &zero,
+                                                    .value_bytes = 8,
+                                                    .on = RONDO_GPU(0) });
+    for (int i = 17; i < 20; i++)
+        HANDLE(f->node[i]);
+}
+
 /* Chunks, and conditions in conditions. */
 static void add_groups(struct full *f)
 {
@@ -215,6 +291,7 @@ rondo_subgraph graph_full(rondo_runtime runtime, const rondo_counter counter[2])
     add_params(&f);
     add_tasks(&f);
     add_others(&f, counter);
+    add_kernels(&f);
     add_groups(&f);
     return f.g;
 }
