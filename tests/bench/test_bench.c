@@ -102,3 +102,23 @@ Test(bench, columns)
     cr_expect(status == 0, "status %d: %s", status, text);
     cr_expect(strncmp(text, columns, strlen(columns)) == 0, "%s", text);
 }
+
+/* Every way of replaying kernels, checked before it is measured; or what is missing. */
+Test(bench, devices)
+{
+    static char text[65536];
+    static const char *const ways[] = { "rondo compiled", "rondo interpreted", "enqueues in order",
+                                        "enqueues out of order" };
+    for (int pipelined = 0; pipelined < 2; pipelined++) {
+        int status = run(pipelined ? "device --nodes 9 --replays 2 --rounds 1 --format csv "
+                                     "--order pipelined"
+                                   : "device --nodes 1,9 --replays 2 --rounds 1 --format csv",
+                         text, sizeof text);
+        if (status == 1 && (strstr(text, "no device to measure on") ||
+                            strstr(text, "built without OpenCL's headers")))
+            continue;
+        cr_expect(status == 0, "status %d: %s", status, text);
+        for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+            cr_expect(strstr(text, ways[i]) != NULL, "no '%s': %s", ways[i], text);
+    }
+}
