@@ -7,15 +7,15 @@ enum { REPLAYS_MAX = 4096 }; /* of two rings, how many replays are looked at */
 
 /* A box of bytes: `count[0]` rows in each of `count[1]` planes. */
 struct rows {
-    uintptr_t base;
+    uint64_t base;
     size_t row, pitch[2], count[2];
 };
 
-static struct rows rows_of(const char *base, const rondo_shape *s, const rd_box *b)
+static struct rows rows_of(uint64_t base, const rondo_shape *s, const rd_box *b)
 {
     struct rows r;
-    r.base = (uintptr_t)base + (size_t)b->first[0] * s->elem_bytes +
-             (size_t)b->first[1] * s->pitch_bytes[0] + (size_t)b->first[2] * s->pitch_bytes[1];
+    r.base = base + (size_t)b->first[0] * s->elem_bytes + (size_t)b->first[1] * s->pitch_bytes[0] +
+             (size_t)b->first[2] * s->pitch_bytes[1];
     r.row = (size_t)b->count[0] * s->elem_bytes;
     r.pitch[0] = s->pitch_bytes[0];
     r.pitch[1] = s->pitch_bytes[1];
@@ -37,7 +37,7 @@ static void blocks_in(size_t block, size_t pitch, size_t count, size_t from, siz
         *end = count;
 }
 
-static int interval_touches(const struct rows *r, uintptr_t from, uintptr_t to)
+static int interval_touches(const struct rows *r, uint64_t from, uint64_t to)
 {
     size_t plane, plane_end, row, row_end, lo, hi;
     if (to <= r->base)
@@ -55,18 +55,18 @@ static int interval_touches(const struct rows *r, uintptr_t from, uintptr_t to)
     return 0;
 }
 
-int rd_bytes_overlap(const char *a_base, const rondo_shape *a_shape, const rd_box *a,
-                     const char *b_base, const rondo_shape *b_shape, const rd_box *b)
+int rd_bytes_overlap(uint64_t a_base, const rondo_shape *a_shape, const rd_box *a, uint64_t b_base,
+                     const rondo_shape *b_shape, const rd_box *b)
 {
     struct rows x = rows_of(a_base, a_shape, a), y = rows_of(b_base, b_shape, b);
-    uintptr_t x_end = x.base + (x.count[1] - 1) * x.pitch[1] + plane_span(&x);
-    uintptr_t y_end = y.base + (y.count[1] - 1) * y.pitch[1] + plane_span(&y);
+    uint64_t x_end = x.base + (x.count[1] - 1) * x.pitch[1] + plane_span(&x);
+    uint64_t y_end = y.base + (y.count[1] - 1) * y.pitch[1] + plane_span(&y);
     size_t i, k;
     if (x_end <= y.base || y_end <= x.base)
         return 0;
     for (k = 0; k < x.count[1]; k++)
         for (i = 0; i < x.count[0]; i++) {
-            uintptr_t row = x.base + k * x.pitch[1] + i * x.pitch[0];
+            uint64_t row = x.base + k * x.pitch[1] + i * x.pitch[0];
             if (interval_touches(&y, row, row + x.row))
                 return 1;
         }
@@ -100,8 +100,8 @@ int rd_slots_overlap(const struct rd_subgraph *g, uint32_t a_slot, const rd_box 
     if (replays > REPLAYS_MAX)
         replays = REPLAYS_MAX;
     for (replay = 0; replay < replays; replay++)
-        if (rd_bytes_overlap(buffer_at(x, replay)->base, &x->shape, a, buffer_at(y, replay)->base,
-                             &y->shape, b))
+        if (rd_bytes_overlap(rd_buffer_address_of(buffer_at(x, replay)), &x->shape, a,
+                             rd_buffer_address_of(buffer_at(y, replay)), &y->shape, b))
             return 1;
     return 0;
 }

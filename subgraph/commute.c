@@ -118,12 +118,13 @@ void rd_commute_begin(struct rd_walk *w)
 
 /* ---- the walk */
 
-static const char *base_of(const struct rd_walk *w, uint32_t slot)
+static uint64_t base_of(const struct rd_walk *w, uint32_t slot)
 {
     const struct rd_slot *s = &w->g->slots.item[slot];
     return s->count
-               ? s->buffers[(s->ring_first + (uint64_t)w->copy * s->ring_stride) % s->count]->base
-               : NULL; /* its memory is its own */
+               ? rd_buffer_address_of(
+                     s->buffers[(s->ring_first + (uint64_t)w->copy * s->ring_stride) % s->count])
+               : 0; /* its memory is its own */
 }
 
 /* Whether two accesses to one memory share bytes in the present copy. */

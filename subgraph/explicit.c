@@ -31,10 +31,10 @@ static void region_text(const rondo_shape *s, const rd_box *b, char text[REGION_
                      (long long)b->first[d], (long long)(b->first[d] + b->count[d]));
 }
 
-static const char *base_at(const struct rd_subgraph *g, uint32_t slot, uint64_t replay)
+static uint64_t base_at(const struct rd_subgraph *g, uint32_t slot, uint64_t replay)
 {
     const struct rd_slot *s = &g->slots.item[slot];
-    return s->buffers[(s->ring_first + replay * s->ring_stride) % s->count]->base;
+    return rd_buffer_address_of(s->buffers[(s->ring_first + replay * s->ring_stride) % s->count]);
 }
 
 /* The region of the present access that meets another's, in its own elements. */

@@ -113,7 +113,7 @@ static int sort_buffers(struct rd_json_writer *w, uint32_t *order)
     struct ranks r;
     int made = base && place;
     for (i = 0; made && i < w->buffers; i++)
-        base[i] = (uint64_t)(uintptr_t)w->buffer[i]->base;
+        base[i] = rd_buffer_address_of(w->buffer[i]);
     if (made) {
         made = ranks_make(a, &r, base, w->buffers);
         /* A counting sort by rank. */
@@ -135,11 +135,11 @@ static int sort_buffers(struct rd_json_writer *w, uint32_t *order)
 static void note_memory(struct rd_json_writer *w, const uint32_t *order, uint32_t first,
                         uint32_t end)
 {
-    const char *base = w->buffer[order[first]]->base;
+    uint64_t base = rd_buffer_address_of(w->buffer[order[first]]);
     uint32_t i, least = UINT32_MAX;
     for (i = first; i < end; i++) {
         least = order[i] < least ? order[i] : least;
-        w->offset[order[i]] = (uint64_t)(w->buffer[order[i]]->base - base);
+        w->offset[order[i]] = rd_buffer_address_of(w->buffer[order[i]]) - base;
     }
     /* For now by the number of its first buffer. */
     for (i = first; i < end; i++)
@@ -151,16 +151,16 @@ static int find_memories(struct rd_json_writer *w)
     struct rd_allocator *a = &w->g->rt->alloc;
     uint32_t *order = rd_alloc_array(a, w->buffers, sizeof *order), i, first = 0, next = 0;
     int made = order && sort_buffers(w, order);
-    uintptr_t end = 0;
+    uint64_t end = 0;
     for (i = 0; made && i <= w->buffers; i++) {
         const struct rd_buffer *b = i < w->buffers ? w->buffer[order[i]] : NULL;
-        if (i && (!b || (uintptr_t)b->base >= end)) {
+        if (i && (!b || rd_buffer_address_of(b) >= end)) {
             note_memory(w, order, first, i);
             first = i;
             end = 0;
         }
-        if (b && (uintptr_t)b->base + b->bytes > end)
-            end = (uintptr_t)b->base + b->bytes;
+        if (b && rd_buffer_address_of(b) + b->bytes > end)
+            end = rd_buffer_address_of(b) + b->bytes;
     }
     /* A memory's first buffer comes before its others. */
     for (i = 0; made && i < w->buffers; i++)

@@ -134,7 +134,7 @@ static rondo_status make_buffer(struct rd_reader *r, const char *name, const ron
     rondo_buffer_desc d = { .name = name, .shape = *shape };
     rondo_status status;
     if (whole) {
-        d.host = whole->base + offset;
+        d.host = rd_buffer_base(whole) + offset;
         return rd_read_told(r, rd_buffer_create_part(whole, &d, buffer));
     }
     rd_runtime_ref(r->g->rt);

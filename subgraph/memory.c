@@ -112,7 +112,7 @@ static rondo_status list_entries(struct making *k)
     for (s = 0; s < k->g->slots.count; s++) {
         const struct rd_slot *slot = &k->g->slots.item[s];
         for (i = 0; k->m->slot[s].mode && i < slot->count; i++, n++) {
-            k->entry[n].base = (uintptr_t)slot->buffers[i]->base;
+            k->entry[n].base = rd_buffer_address_of(slot->buffers[i]);
             /* The slot's own span; the buffer's, so that two slots of one buffer are one memory. */
             k->entry[n].end = k->entry[n].base + slot->buffers[i]->bytes;
             k->entry[n].slot = s;

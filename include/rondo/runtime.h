@@ -84,8 +84,10 @@ typedef struct rondo_runtime_statistics {
     uint64_t frames;                    /* frames of live execs */
     uint64_t sources;                   /* event sources in use by this runtime */
     uint64_t held;                      /* frames that hold more than their slot, not yet retired */
-    uint64_t bytes;       /* memory obtained through the allocator and not given back */
-    uint64_t allocations; /* calls of the allocator so far; grows only */
+    uint64_t bytes;        /* memory obtained through the allocator and not given back */
+    uint64_t allocations;  /* calls of the allocator so far; grows only */
+    uint64_t instances;    /* of buffers, in devices' memories */
+    uint64_t device_bytes; /* of devices' memories that Rondo has taken */
 } rondo_runtime_statistics;
 
 /* Any thread, never blocks; the numbers are read one after the other. */

@@ -6,6 +6,9 @@
 #include "src/base/error.h"
 #include "src/base/id.h"
 #include "src/base/rcu.h"
+#include "src/exec/exec.h"
+#include "src/machine/keeper.h"
+#include "src/machine/worker.h"
 
 #include <rondo/subgraph.h>
 
@@ -49,6 +52,70 @@ rondo_status rondo_buffer_destroy(rondo_buffer buffer)
     return RONDO_OK;
 }
 
+/* ---- instances */
+
+/* Waits for copies of a buffer's; takes over the reference. The caller drives the replays that they
+ * wait for, as one that waits for them would. */
+static rondo_status wait_for(struct rd_buffer *b, struct rd_fetch *fetch)
+{
+    rondo_status status = RONDO_OK;
+    struct rd_source *source;
+    rondo_event event;
+    int clean;
+    if (!fetch)
+        return RONDO_OK;
+    for (uint32_t i = 0; rd_keeper_under_way(b, i, &source, &event); i++)
+        if (!rd_load_acquire(&fetch->over) && !rd_source_reached(source, event.source, event.count))
+            rd_wait(source, event.source, event.count, -1, NULL, &clean);
+    event = fetch->event;
+    if (!rd_load_acquire(&fetch->over))
+        rd_wait(fetch->source, event.source, event.count, -1, NULL, &clean);
+    if (rd_fetch_status(fetch))
+        status = rd_error(rd_fetch_status(fetch), "%s", fetch->why);
+    rd_fetch_unref(fetch);
+    return status;
+}
+
+/* The number of a memory of the runtime's. */
+static rondo_status memory_number(const struct rd_buffer *b, const char *what, rondo_memory memory,
+                                  uint32_t *number)
+{
+    const uint32_t devices = b->rt->devices ? b->rt->devices->count : 0,
+                   at = memory - RONDO_GPU_MEMORY(0);
+    *number = RD_MEMORY_HOST;
+    if (memory == RONDO_HOST || memory == RONDO_PINNED)
+        return RONDO_OK;
+    if (memory < RONDO_GPU_MEMORY(0) || at >= 1u << 24)
+        return rd_error(RONDO_ERR_INVALID,
+                        "buffer '%s': %s: memory is 0x%x, which is neither RONDO_HOST nor a "
+                        "RONDO_GPU_MEMORY",
+                        b->name, what, memory);
+    if (at >= devices)
+        return rd_error(RONDO_ERR_INVALID,
+                        "buffer '%s': %s: RONDO_GPU_MEMORY(%u), and the runtime has %u device%s",
+                        b->name, what, at, devices, devices == 1 ? "" : "s");
+    *number = 1 + at;
+    return RONDO_OK;
+}
+
+static rondo_status would_block(const struct rd_buffer *b, const char *what)
+{
+    return rd_error(RONDO_ERR_WOULD_BLOCK,
+                    "buffer '%s': %s inside a task: copies would have to be waited for", b->name,
+                    what);
+}
+
+static rondo_status bring_home(struct rd_buffer *b, uint32_t mode)
+{
+    struct rd_fetch *fetch = NULL;
+    rondo_status status = RONDO_OK;
+    if (b->rt->keeper)
+        status = rd_keeper_map(b, (mode & RONDO_WRITE) != 0, !rd_task_depth, &fetch);
+    if (status == RONDO_ERR_WOULD_BLOCK)
+        return would_block(b, "map");
+    return status ? status : wait_for(b, fetch);
+}
+
 rondo_status rondo_buffer_map(rondo_buffer buffer, uint32_t mode, void **host)
 {
     struct rd_buffer *b;
@@ -60,10 +127,13 @@ rondo_status rondo_buffer_map(rondo_buffer buffer, uint32_t mode, void **host)
     b = rd_buffer_get(buffer, &status);
     if (!b)
         return status;
-    rd_add_relaxed(&b->maps, 1); /* a count alone; the bytes are ordered by the caller */
-    *host = b->base;
+    status = bring_home(b, mode);
+    if (!status) {
+        rd_add_relaxed(&b->maps, 1); /* a count alone; the bytes are ordered by the caller */
+        *host = rd_buffer_base(b);
+    }
     rd_buffer_unref(b);
-    return RONDO_OK;
+    return status;
 }
 
 rondo_status rondo_buffer_unmap(rondo_buffer buffer)
@@ -78,6 +148,68 @@ rondo_status rondo_buffer_unmap(rondo_buffer buffer)
     if (!maps)
         status =
             rd_error(RONDO_ERR_INVALID, "buffer '%s': unmapped more often than mapped", b->name);
+    rd_buffer_unref(b);
+    return status;
+}
+
+static rondo_status sync_instance(struct rd_buffer *b, rondo_memory memory, rondo_event *event)
+{
+    struct rd_fetch *fetch = NULL;
+    uint32_t number;
+    rondo_status status = memory_number(b, "sync", memory, &number);
+    if (!status && b->rt->keeper)
+        status = rd_keeper_sync(b, number, event || !rd_task_depth, &fetch);
+    if (status == RONDO_ERR_WOULD_BLOCK)
+        return would_block(b, "sync");
+    if (status)
+        return status;
+    if (!event)
+        return wait_for(b, fetch);
+    *event = fetch ? fetch->event : (rondo_event){ 0, 0 };
+    rd_fetch_unref(fetch);
+    return RONDO_OK;
+}
+
+rondo_status rondo_buffer_sync(rondo_buffer buffer, rondo_memory memory, rondo_event *event)
+{
+    rondo_status status;
+    struct rd_buffer *b = rd_buffer_get(buffer, &status);
+    if (!b)
+        return status;
+    status = sync_instance(b, memory, event);
+    rd_buffer_unref(b);
+    return status;
+}
+
+rondo_status rondo_buffer_touched(rondo_buffer buffer, rondo_memory memory)
+{
+    rondo_status status;
+    uint32_t number;
+    struct rd_buffer *b = rd_buffer_get(buffer, &status);
+    if (!b)
+        return status;
+    status = memory_number(b, "touched", memory, &number);
+    if (!status && b->rt->keeper)
+        status = rd_keeper_touched(b, number);
+    rd_buffer_unref(b);
+    return status;
+}
+
+rondo_status rondo_buffer_address(rondo_buffer buffer, rondo_memory memory, void **address)
+{
+    rondo_status status;
+    uint32_t number;
+    struct rd_buffer *b, *instance;
+    if (!address)
+        return rd_error(RONDO_ERR_INVALID, "rondo_buffer_address: `address` is NULL");
+    b = rd_buffer_get(buffer, &status);
+    if (!b)
+        return status;
+    status = memory_number(b, "address", memory, &number);
+    if (!status)
+        status = rd_keeper_instance(b, number, &instance);
+    if (!status)
+        *address = rd_buffer_base(instance);
     rd_buffer_unref(b);
     return status;
 }

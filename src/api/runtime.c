@@ -159,6 +159,10 @@ rondo_status rondo_runtime_stats_sized(rondo_runtime runtime, rondo_runtime_stat
     s.held = rd_load_relaxed(&rt->held);
     s.bytes = rd_load_relaxed(&rt->alloc.bytes) - rt->own_bytes;
     s.allocations = rd_load_relaxed(&rt->alloc.calls);
+    s.instances = rd_load_relaxed(&rt->instances);
+    s.device_bytes = 0;
+    for (uint32_t i = 0; rt->devices && i < rt->devices->count; i++)
+        s.device_bytes += rd_load_relaxed(&rt->devices->device[i].used);
     rd_runtime_unref(rt);
     rd_desc_give(statistics, statistics_bytes, &s, sizeof s);
     return RONDO_OK;

@@ -11,6 +11,8 @@
       "the devices that rondo_runtime_open opens, if its options name none")                       \
     X(RONDO_DEVICE_BYTES, "0 (nine tenths)", "0 to 1000000000000000",                              \
       "bytes that Rondo may take of each device's memory")                                         \
+    X(RONDO_DEVICE_POISON, "0 (off); 1 in debug builds", "0 or 1",                                 \
+      "what is out of date in an instance of a buffer is overwritten with 0xA5")                   \
     X(RONDO_DEVICE_SYNC, "0 (off)", "0 or 1",                                                      \
       "every exec is interpreted; each node of a device is waited for, so that an error names it") \
     X(RONDO_HANDOVER_NS, "measured", "1 to 1000000",                                               \

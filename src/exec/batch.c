@@ -94,6 +94,9 @@ static void copy_values(struct rd_exec *x, const rondo_replay_args *args,
 static void copy_call(struct rd_request *to, const struct rd_request *from)
 {
     to->core = from->core;
+    to->fetch = from->fetch;
+    if (to->fetch)
+        rd_fetch_ref(to->fetch);
     to->first = from->first;
     to->count = from->count;
     to->stop = from->stop;
@@ -211,6 +214,7 @@ void rd_batch_fill(struct rd_series *s)
         /* acq_rel: the last filler has seen that all others are through with the record. */
         if (rd_add_acq_rel(&b->filled, 1) + 1 == end) {
             rd_request_end(b->x, &b->call);
+            rd_fetch_unref(b->call.fetch);
             rd_add_acq_rel(&b->filled, 1); /* pairs with is_active */
         }
     }

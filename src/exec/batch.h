@@ -19,6 +19,7 @@
 #include <pthread.h>
 
 struct rd_exec;
+struct rd_fetch;
 struct rd_core;
 struct rd_series;
 struct rd_buffer;
@@ -32,7 +33,8 @@ struct rd_request {
     uint32_t *slot;            /* of each binding */
     struct rd_buffer **buffer; /* referenced by the call, if binding_count */
     const rondo_event *after;
-    const char *sticky; /* block of values that the call does not give */
+    struct rd_fetch *fetch; /* what its replays wait for, or NULL; of a record referenced */
+    const char *sticky;     /* block of values that the call does not give */
     struct rd_core *core;
     uint64_t first, count; /* tickets */
     rd_atomic64 *stop;     /* of the call, or NULL */

@@ -5,7 +5,7 @@
 #include "src/base/env.h"
 #include "src/check/access.h"
 #include "src/check/verify.h"
-#include "src/exec/exec.h"
+#include "src/exec/device.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -81,6 +81,8 @@ static void settle(struct rd_exec *x, const struct rd_subgraph *g)
     char why[128];
     if (x->check.access && may_block(g))
         check_off(x, "tasks that may block run beside others");
+    if (x->check.access && rd_exec_any_on_device(g))
+        check_off(x, "nodes are on devices");
     if (!x->check.verify)
         return;
     if (x->check.access || x->check.shuffle || x->mode == RONDO_INTERPRETED)
@@ -129,7 +131,7 @@ void rd_exec_check_end(struct rd_exec *x)
 static void *ring_buffer(void *exec, uint32_t slot, uint32_t i)
 {
     const struct rd_exec_slot *s = &((struct rd_exec *)exec)->slot[slot];
-    return s->kind == RD_SLOT_RING && i < s->count ? s->buffers[i]->base : NULL;
+    return s->kind == RD_SLOT_RING && i < s->count ? rd_buffer_base(s->buffers[i]) : NULL;
 }
 
 rondo_status rd_exec_check_track(struct rd_core *c, struct rd_track *t)

@@ -156,7 +156,7 @@ static int make_frame(struct rd_core *c, struct rd_frame *f)
     struct rd_exec *x = c->x;
     struct rd_allocator *a = &x->rt->alloc;
     f->bad = rd_zalloc(a, c->plan->bits / 8, RD_LINE);
-    f->gate = rd_alloc_array(a, RD_GATES_MAX + 2, sizeof *f->gate);
+    f->gate = rd_alloc_array(a, RD_GATES_MAX + 3, sizeof *f->gate);
     if (!f->bad || !f->gate || !make_base(x, f))
         return 0;
     if (x->bound_slots && !(f->held = rd_zalloc_array(a, x->bound_slots, sizeof *f->held)))
@@ -397,8 +397,9 @@ static void free_frames(struct rd_core *c, struct rd_track *t)
     for (uint32_t i = 0; i <= t->ring_mask; i++) {
         struct rd_frame *f = &t->ring[i];
         rd_frame_let_go(x, f);
+        rd_fetch_unref(f->fetch);
         rd_free(a, f->bad, c->plan->bits / 8);
-        rd_free_array(a, f->gate, RD_GATES_MAX + 2, sizeof *f->gate);
+        rd_free_array(a, f->gate, RD_GATES_MAX + 3, sizeof *f->gate);
         rd_free_array(a, f->own_base, x->slots, sizeof *f->own_base);
         for (uint32_t s = 0; f->temporary && s < x->slots; s++)
             rd_free(a, f->temporary[s], x->slot[s].bytes);

@@ -12,6 +12,7 @@
 #include "src/exec/core.h"
 #include "src/exec/kernel_forms.h"
 #include "src/exec/parts.h"
+#include "src/exec/stay.h"
 #include "src/frame/failure.h"
 #include "src/frame/frame.h"
 #include "src/frame/program.h"
@@ -142,6 +143,7 @@ struct rd_exec {
     rd_atomic32 closed;                /* destroyed, or replaced by a newer version */
     rd_atomic32 replaced;              /* the latter: its handle names another exec by now */
     rd_atomic64 refs;                  /* its own, and of cores that retire */
+    struct rd_exec_stays *stays;       /* src/exec/stay.h; NULL: the runtime has no devices */
     uint64_t drain;                    /* the cleaner's: the ticket after its last one */
     int draining;
 };

@@ -28,6 +28,8 @@ static void explain_source(const struct rd_source *s, char *text, size_t bytes)
     x = rd_exec_of_source(s);
     if (x)
         snprintf(text, bytes, "replays of exec '%s'", x->program.exec_name);
+    else if (!rd_load_relaxed(&s->exec))
+        snprintf(text, bytes, "copies of its buffers from memory to memory");
     else
         snprintf(text, bytes, "the counter with event source 0x%llx",
                  (unsigned long long)rd_source_id(s));

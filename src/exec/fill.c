@@ -53,10 +53,10 @@ static void fill_base(struct rd_exec *x, struct rd_frame *f, const struct rd_req
             const struct rd_exec_slot *slot = &x->slot[s];
             uint64_t at =
                 (slot->ring_first + f->index % slot->count * slot->ring_stride) % slot->count;
-            f->own_base[s] = slot->buffers[at]->base;
+            f->own_base[s] = rd_buffer_base(slot->buffers[at]);
         }
     for (uint32_t i = 0; i < call->binding_count; i++)
-        f->own_base[call->slot[i]] = call->buffer[i]->base;
+        f->own_base[call->slot[i]] = rd_buffer_base(call->buffer[i]);
 }
 
 static void hold(struct rd_exec *x, struct rd_frame *f, const struct rd_request *call)
@@ -112,6 +112,20 @@ static void fill_gates(const struct rd_exec *x, struct rd_track *t, struct rd_fr
             f->gate[f->gate_count++] =
                 (struct rd_gate){ rd_source_find(e->source), e->source, e->count, 0 };
     }
+}
+
+/* All replays of a call wait for its copies: on several tracks none is before all others. */
+static void fill_fetch(struct rd_frame *f, struct rd_fetch *fetch)
+{
+    rd_fetch_unref(f->fetch); /* of the slot's last replay that had some */
+    f->fetch = NULL;
+    if (!fetch || (rd_load_acquire(&fetch->over) && !fetch->status))
+        return;
+    rd_fetch_ref(fetch);
+    f->fetch = fetch;
+    f->slow |= RD_SLOW_FETCH;
+    f->gate[f->gate_count++] =
+        (struct rd_gate){ fetch->source, fetch->event.source, fetch->event.count, 0 };
 }
 
 /* What few frames have. */
@@ -185,6 +199,8 @@ void rd_frame_fill(struct rd_exec *x, uint64_t ticket, const struct rd_request *
     if (x->params)
         fill_params(x, f, call, k);
     fill_gates(x, t, f, call, local, k);
+    if (x->stays)
+        fill_fetch(f, call->fetch);
     if (RD_UNLIKELY(rd_exec_is_checked(&x->check)))
         rd_exec_check_frame(x, f);
     rd_store_relaxed(&f->left, f->interpreted ? t->lanes : t->sinks); /* published by seq */

@@ -345,6 +345,7 @@ void rd_exec_unref(struct rd_exec *x)
     rd_recipe_free(x);
     rd_exec_check_end(x);
     rd_stats_free(&x->stats);
+    rd_exec_stay_free(x);
     rd_exec_unlower(x);
     if (x->series)
         rd_series_unref(x->series);
@@ -438,7 +439,9 @@ static rondo_status build(struct rd_exec *x, struct rd_subgraph *g, struct rd_su
         return status;
     x->serial_boundaries = x->order != RONDO_PIPELINED || x->recipe.graph.serial_boundaries;
     x->carried_sum = rd_exec_sum_carried(&x->recipe.graph);
-    status = rd_exec_lower(x, e);
+    status = rd_exec_stay_hosts(e);
+    if (!status)
+        status = rd_exec_lower(x, e);
     x->program.stats = &x->stats;
     x->stats.nodes = x->program.nodes;
     if (!status)
@@ -455,6 +458,10 @@ static rondo_status build(struct rd_exec *x, struct rd_subgraph *g, struct rd_su
         status = rd_exec_devices_make(x, e);
     if (!status)
         status = rd_exec_lower_ops(x, e, core);
+    if (status)
+        return status;
+    if (x->rt->keeper)
+        status = x->devices ? rd_exec_stay_make(x, x->devices->residency) : rd_exec_stay_host(x, e);
     if (status)
         return status;
     note_needs(x, e);
@@ -490,6 +497,10 @@ static rondo_status make(struct rd_subgraph *g, const rondo_instantiate_options 
     x = make_exec(g, options);
     if (!x)
         return rd_error(RONDO_ERR_MEMORY, "subgraph '%s': no memory for an exec", g->name);
+    if (x->schedule == RONDO_SCHEDULE_AUTO && rd_exec_any_on_device(g)) {
+        x->schedule = RONDO_STATIC;
+        x->static_for_devices = 1;
+    }
     status = resolve_mode(g, x, options->mode);
     if (!status)
         status = take_processors(x, options, like);

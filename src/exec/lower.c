@@ -142,7 +142,7 @@ static int copy_slot(struct rd_exec *x, const struct rd_slot *from, uint32_t s)
         rd_buffer_ref(to->buffers[i]);
     to->origin = from->origin;
     if (to->kind == RD_SLOT_FIXED)
-        x->program.base[s] = to->buffers[0]->base;
+        x->program.base[s] = rd_buffer_base(to->buffers[0]);
     x->ring_slots += to->kind == RD_SLOT_RING;
     x->bound_slots += to->kind == RD_SLOT_BOUND;
     x->temporary_slots += to->kind == RD_SLOT_TEMPORARY;
@@ -177,7 +177,7 @@ static int copy_slots(struct rd_exec *x, const struct rd_subgraph *g)
         return 0;
     for (uint32_t s = 0; s < x->slots; s++)
         for (uint32_t i = 0; i < x->slot[s].count; i++) {
-            x->fixed_range[at++] = (uint64_t)(uintptr_t)x->slot[s].buffers[i]->base;
+            x->fixed_range[at++] = rd_buffer_address_of(x->slot[s].buffers[i]);
             x->fixed_range[at] = x->fixed_range[at - 1] + x->slot[s].bytes;
             at++;
         }

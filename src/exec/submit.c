@@ -15,7 +15,7 @@
 static const rondo_replay_args none;
 
 /* What has to be done first, outside of the read section: no status that leaves this directory. */
-enum { PLACE_ANEW = -1, IN_PARTS = -2, LOOK_AGAIN = RD_LOOK_AGAIN };
+enum { PLACE_ANEW = -1, IN_PARTS = -2, LOOK_AGAIN = RD_LOOK_AGAIN, TAKE_OVER = -4 };
 enum { PART_VALUES = 64 }; /* of a call that may be submitted in parts */
 
 /* What to wait for when there is no room. */
@@ -175,11 +175,13 @@ static inline void hand_over(struct rd_track *t, int drive, struct rd_submitted 
     rd_track_wake(t);
 }
 
-/* A call that gives nothing, but whose frame may: it follows a change of core, or a reset. */
+/* A call that gives nothing, but whose frame may: it follows a change of core, a reset, or a
+ * take-over. */
 static RD_NOINLINE void fill_resumed(struct rd_exec *x, struct rd_request *call, uint64_t ticket)
 {
     struct rd_request full;
     rd_request_check(x, &none, &full); /* nothing to refuse */
+    full.fetch = call->fetch;
     full.core = call->core;
     full.first = call->first;
     full.count = 1;
@@ -201,7 +203,8 @@ static rondo_status submit_one(struct rd_exec *x, struct rd_request *call, int d
     t = rd_core_track(call->core, ticket);
     local = rd_core_local(call->core, t, ticket);
     /* With several tracks the first frame after a reset is gated: fill_gates. */
-    if (RD_LIKELY(call->plain) && t->tracks == 1 && RD_LIKELY(local != rd_load_relaxed(&t->resume)))
+    if (RD_LIKELY(call->plain) && t->tracks == 1 && RD_LIKELY(!call->fetch) &&
+        RD_LIKELY(local != rd_load_relaxed(&t->resume)))
         fill_plain(t, ticket, local, call->epoch, call->interpreted);
     else if (call->plain)
         fill_resumed(x, call, ticket);
@@ -300,19 +303,42 @@ static inline int submit_plain(struct rd_exec *x, int drive, struct rd_submitted
     return 1;
 }
 
+/* Whether buffers have to be taken over first; then what the call binds is noted. */
+static RD_NOINLINE rondo_status look_at_stays(struct rd_exec *x, struct rd_take_turn *turn,
+                                              struct rd_request *call)
+{
+    rondo_status status;
+    if (turn->x == x) {
+        call->fetch = turn->fetch;
+        return RONDO_OK;
+    }
+    if (rd_exec_stay_holds(x->stays, x->rt) && rd_exec_stay_bound(x->stays, call))
+        return RONDO_OK;
+    status = rd_take_note(turn, x, call);
+    return status ? status : TAKE_OVER;
+}
+
 static inline rondo_status attempt(struct rd_exec *x, const rondo_replay_args *args, int drive,
-                                   int may_split, struct rd_submitted *out, struct room *room)
+                                   int may_split, struct rd_take_turn *turn,
+                                   struct rd_submitted *out, struct room *room)
 {
     struct rd_request call;
     rondo_status status;
     call.plain = rd_load_relaxed(&x->plain) && args == &none && !rd_load_relaxed(&x->rt->tracing);
-    if (RD_LIKELY(call.plain) && !rd_load_relaxed(&x->unsettled) && submit_plain(x, drive, out))
+    if (RD_LIKELY(call.plain) && !rd_load_relaxed(&x->unsettled) &&
+        (RD_LIKELY(!x->stays) || rd_exec_stay_holds(x->stays, x->rt)) &&
+        submit_plain(x, drive, out))
         return RONDO_OK;
     call.binding_count = 0;
+    call.fetch = NULL;
     if (!call.plain && (status = rd_request_check(x, args, &call)) != RONDO_OK)
         return status;
     if (RD_UNLIKELY(rd_load_relaxed(&x->unsettled)) &&
         (status = settle(x, args, may_split, room)) != RONDO_OK) {
+        rd_request_end(x, &call);
+        return status;
+    }
+    if (RD_UNLIKELY(x->stays != NULL) && (status = look_at_stays(x, turn, &call)) != RONDO_OK) {
         rd_request_end(x, &call);
         return status;
     }
@@ -339,22 +365,25 @@ static rondo_status no_room(const struct rd_exec *x, const struct room *room)
 static rondo_status submit(rondo_exec handle, const rondo_replay_args *args, int drive,
                            int64_t deadline, uint64_t *part, struct rd_submitted *out)
 {
+    struct rd_take_turn turn;
     out->lane = NULL;
+    turn.x = NULL;
     for (;;) {
         struct room room = { NULL, 0, 0 };
         rondo_status status;
         struct rd_exec *x;
         rd_rcu_read_lock();
         x = rd_id_find(handle.id, RD_ID_EXEC);
-        status = RD_LIKELY(x != NULL) ? attempt(x, args, drive, part != NULL, out, &room)
+        status = RD_LIKELY(x != NULL) ? attempt(x, args, drive, part != NULL, &turn, out, &room)
                                       : rd_id_error(handle.id, RD_ID_EXEC);
         if (status == RONDO_ERR_AGAIN && (args->flags & RONDO_NO_WAIT || rd_task_depth)) {
             no_room(x, &room);
             room.source = NULL;
         }
-        if (RD_UNLIKELY(status == PLACE_ANEW))
+        if (RD_UNLIKELY(status == PLACE_ANEW || status == TAKE_OVER))
             rd_exec_ref(x);
         rd_rcu_read_unlock();
+        rd_take_end(&turn);
         if (RD_UNLIKELY(status < 0)) {
             if (status == IN_PARTS) {
                 *part = room.count;
@@ -363,6 +392,11 @@ static rondo_status submit(rondo_exec handle, const rondo_replay_args *args, int
             if (status == PLACE_ANEW) {
                 rd_exec_place_anew(x);
                 rd_exec_unref(x);
+            }
+            if (status == TAKE_OVER) {
+                status = rd_take_begin(&turn, x, args->after, args->after_count);
+                if (status)
+                    return status;
             }
             continue; /* LOOK_AGAIN: the handle names a newer exec by now */
         }

@@ -44,7 +44,8 @@ static void touch_slot(const struct rd_exec *x, uint32_t slot, const rondo_regio
     if (s->memory) /* a device's */
         return;
     for (uint32_t i = 0; i < s->count; i++) /* of a ring all; of what is bound none */
-        touch_box(s->buffers[i]->base, &x->program.shapes[slot], box, page);
+        if (!s->buffers[i]->shadow_of && rd_buffer_base(s->buffers[i]))
+            touch_box(rd_buffer_base(s->buffers[i]), &x->program.shapes[slot], box, page);
 }
 
 static void touch_lane(const struct rd_exec *x, const struct rd_lane *l)

@@ -82,7 +82,7 @@ static rondo_status check_overlap(const struct rd_exec *x, uint32_t slot,
                                   const struct rd_buffer *buffer, uint64_t low, uint64_t high,
                                   uint32_t other)
 {
-    uint64_t begin = (uint64_t)(uintptr_t)buffer->base, end = begin + x->slot[slot].bytes;
+    uint64_t begin = rd_buffer_address_of(buffer), end = begin + x->slot[slot].bytes;
     if (begin >= high || low >= end || x->slot[slot].alias == x->slot[other].alias)
         return RONDO_OK;
     return rd_error(
@@ -101,7 +101,7 @@ static rondo_status check_overlaps(const struct rd_exec *x, const struct rd_requ
     const uint64_t *range = x->fixed_range;
     rondo_status status = RONDO_OK;
     for (uint32_t j = 0; j < i && !status; j++) {
-        uint64_t low = (uint64_t)(uintptr_t)call->buffer[j]->base;
+        uint64_t low = rd_buffer_address_of(call->buffer[j]);
         status = check_overlap(x, call->slot[i], call->buffer[i], low,
                                low + x->slot[call->slot[j]].bytes, call->slot[j]);
     }
@@ -115,7 +115,7 @@ static rondo_status check_binding(struct rd_exec *x, const rondo_replay_args *ar
                                   struct rd_request *call, uint32_t i)
 {
     rondo_status status;
-    struct rd_buffer *b;
+    struct rd_buffer *b, *same;
     uint32_t slot;
     if (!part_index(x, args->bindings[i].slot.id, RD_PART_SLOT, x->slots, &slot))
         return rd_error(RONDO_ERR_INVALID,
@@ -143,6 +143,9 @@ static rondo_status check_binding(struct rd_exec *x, const rondo_replay_args *ar
         return rd_error(RONDO_ERR_INVALID,
                         "exec '%s': bindings[%u]: slot '%s': buffer '%s' is another runtime's",
                         x->program.exec_name, i, slot_name(x, slot), b->name);
+    status = rd_keeper_instance(b, RD_MEMORY_HOST, &same);
+    if (status)
+        return status;
     if (!same_shape(&b->shape, &x->program.shapes[slot])) {
         const rondo_shape *is = &b->shape, *want = &x->program.shapes[slot];
         return rd_error(
@@ -223,6 +226,7 @@ rondo_status rd_request_check(struct rd_exec *x, const rondo_replay_args *args,
     call->room = 0;
     call->after = args->after;
     call->gate_count = args->after_count;
+    call->fetch = NULL;
     call->sticky = NULL;
     call->not_before_ns = args->not_before_ns;
     call->deadline_ns = args->deadline_ns;

@@ -5,6 +5,7 @@
 
 #include "src/base/error.h"
 #include "src/frame/outcome.h"
+#include "src/machine/keeper.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -141,6 +142,14 @@ RD_NOINLINE void rd_frame_late(struct rd_lane *l, struct rd_frame *f, uint32_t b
     snprintf(l->self.message, sizeof l->self.message,
              "had not begun at the replay's deadline, %lld ns", (long long)f->deadline_ns);
     record(l, f, node, RONDO_ERR_DEADLINE);
+    rd_mark_bad(f, bit);
+    lower_bad(l->track->failures, f);
+}
+
+RD_NOINLINE void rd_frame_unfit(struct rd_lane *l, struct rd_frame *f, uint32_t bit, uint32_t node)
+{
+    snprintf(l->self.message, sizeof l->self.message, "%s", f->fetch->why);
+    record(l, f, node, f->fetch->status);
     rd_mark_bad(f, bit);
     lower_bad(l->track->failures, f);
 }

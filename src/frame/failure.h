@@ -101,6 +101,8 @@ int rd_has_bad_predecessor(const struct rd_track *t, const struct rd_frame *f, u
 void rd_frame_fail(struct rd_lane *l, struct rd_frame *f, uint32_t bit, uint32_t node, int code);
 /* The same for an op that is skipped because the frame's deadline has passed. */
 void rd_frame_late(struct rd_lane *l, struct rd_frame *f, uint32_t bit, uint32_t node);
+/* The same where the copies that the frame waited for failed, so that no op may run. */
+void rd_frame_unfit(struct rd_lane *l, struct rd_frame *f, uint32_t bit, uint32_t node);
 /* Replays of the frame's call from f->replay + 1 + lag on do not run. Inside of an op. */
 void rd_frame_stop(const struct rd_track *t, struct rd_frame *f, uint32_t lag);
 

@@ -30,6 +30,7 @@
 
 struct rd_buffer;
 struct rd_check;
+struct rd_fetch;
 struct rd_core;
 struct rd_flow;
 struct rd_failures;
@@ -88,6 +89,7 @@ struct rd_frame {
     uint32_t held_count;
     rd_atomic32 hold;
     uint64_t held_for;           /* local replay + 1; read by who took `hold` */
+    struct rd_fetch *fetch;      /* referenced; of RD_SLOW_FETCH. May be left over */
     RD_ALIGNED rd_atomic32 left; /* lanes that count and have not passed yet */
     rd_atomic32 dirty;           /* a bad bit is set */
 };
@@ -122,7 +124,8 @@ struct rd_self {
 enum {
     RD_SLOW_DEADLINE = 1, /* each op looks at the time first */
     RD_SLOW_TIMED = 2,    /* each op's begin and end are noted: node statistics, traces */
-    RD_SLOW_CHECK = 4     /* RONDO_CHECK, RONDO_VERIFY: each op is framed by src/check/ */
+    RD_SLOW_CHECK = 4,    /* RONDO_CHECK, RONDO_VERIFY: each op is framed by src/check/ */
+    RD_SLOW_FETCH = 8     /* each op looks first whether the copies the frame waited for failed */
 };
 enum {
     RD_SPECIAL_NOT_BEFORE = 1,

@@ -5,10 +5,16 @@
 #include "src/base/os.h"
 #include "src/frame/node.h"
 #include "src/frame/slow.h"
+#include "src/machine/keeper.h"
 
 static int is_late(const struct rd_frame *f)
 {
     return (f->slow & RD_SLOW_DEADLINE) && rd_os.now_ns() >= f->deadline_ns;
+}
+
+static int is_unfit(const struct rd_frame *f)
+{
+    return (f->slow & RD_SLOW_FETCH) && rd_fetch_status(f->fetch) != RONDO_OK;
 }
 
 /* Whether an op need not be called any more; of one that is under way it must be, to its end. */
@@ -30,10 +36,15 @@ static int skip(struct rd_lane *l, struct rd_frame *f, const struct rd_op *e, ui
         rd_mark_bad(f, bit);
         return 1;
     }
-    if (!is_late(f) || !may_skip(l, f, e))
-        return 0;
-    rd_frame_late(l, f, bit, e->node);
-    return 1;
+    if (is_late(f) && may_skip(l, f, e)) {
+        rd_frame_late(l, f, bit, e->node);
+        return 1;
+    }
+    if (is_unfit(f) && may_skip(l, f, e)) {
+        rd_frame_unfit(l, f, bit, e->node);
+        return 1;
+    }
+    return 0;
 }
 
 RD_NOINLINE int rd_op_run_slow(struct rd_lane *l, struct rd_frame *f, const struct rd_op *e,

@@ -6,6 +6,7 @@
 #include "src/base/error.h"
 #include "src/base/id.h"
 #include "src/base/rcu.h"
+#include "src/machine/keeper.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -91,48 +92,128 @@ static size_t owned_align(size_t *bytes)
     return page;
 }
 
+/* ---- in which memory */
+
+static int is_device(rondo_memory memory) { return memory >> 24 == RONDO_GPU_MEMORY(0) >> 24; }
+
+/* *memory: the number of the one where its bytes are to begin with. */
+static rondo_status check_memory(const struct rd_runtime *rt, const char *who,
+                                 const rondo_buffer_desc *d, uint32_t *memory)
+{
+    const uint32_t devices = rt->devices ? rt->devices->count : 0, at = d->memory & 0xffffff;
+    if (d->host && d->device)
+        return rd_error(RONDO_ERR_INVALID,
+                        "%s: `host` and `device` are both given: it wraps the one or the other",
+                        who);
+    if (d->memory && d->memory != RONDO_HOST && d->memory != RONDO_PINNED && !is_device(d->memory))
+        return rd_error(RONDO_ERR_INVALID,
+                        "%s: memory is 0x%x, which is neither RONDO_HOST, RONDO_PINNED nor a "
+                        "RONDO_GPU_MEMORY",
+                        who, d->memory);
+    if (is_device(d->memory) && at >= devices)
+        return rd_error(RONDO_ERR_INVALID,
+                        "%s: memory is RONDO_GPU_MEMORY(%u), and the runtime has %u device%s", who,
+                        at, devices, devices == 1 ? "" : "s");
+    if (d->host && d->memory && d->memory != RONDO_HOST)
+        return rd_error(RONDO_ERR_INVALID,
+                        "%s: `host` is given, and memory is %s: what is wrapped is in RONDO_HOST",
+                        who, is_device(d->memory) ? "a RONDO_GPU_MEMORY" : "RONDO_PINNED");
+    if (d->device && d->memory && !is_device(d->memory))
+        return rd_error(RONDO_ERR_INVALID,
+                        "%s: `device` is given, and memory is %s instead of a RONDO_GPU_MEMORY",
+                        who, d->memory == RONDO_HOST ? "RONDO_HOST" : "RONDO_PINNED");
+    if (d->device && !d->memory && devices != 1)
+        return rd_error(RONDO_ERR_INVALID,
+                        "%s: `device` is given, and memory does not say which of %u devices is "
+                        "meant",
+                        who, devices);
+    *memory = d->device && !d->memory ? 1 : is_device(d->memory) ? 1 + at : RD_MEMORY_HOST;
+    return RONDO_OK;
+}
+
+static rondo_status check_wrap(const char *who, const rondo_buffer_desc *d, size_t bytes)
+{
+    const void *wraps = d->host ? d->host : d->device;
+    if (wraps && bytes > UINTPTR_MAX - (uintptr_t)wraps)
+        return rd_error(RONDO_ERR_INVALID, "%s: %s: %zu bytes from there pass the end of memory",
+                        who, d->host ? "host" : "device", bytes);
+    return RONDO_OK;
+}
+
+/* Without devices there is nothing to pin memory for. */
+static rondo_status make_host(struct rd_buffer *b, const rondo_buffer_desc *d, const char *who)
+{
+    const struct rd_devices *devices = b->rt->devices;
+    size_t align;
+    void *base = d->host;
+    rondo_status status = RONDO_OK;
+    b->owned_bytes = b->bytes;
+    b->owned = !base;
+    if (!base && d->memory == RONDO_PINNED && devices) {
+        const struct rd_device *first = &devices->device[0];
+        status = first->ops->allocate_pinned(first->backend, b->bytes, &base);
+        if (status)
+            return rd_error(status, "%s: %s", who, rd_error_text());
+        b->pinned = 1;
+        memset(base, 0, b->bytes);
+    } else if (!base) {
+        align = owned_align(&b->owned_bytes);
+        base = rd_zalloc(&b->rt->alloc, b->owned_bytes, align);
+    }
+    if (!base)
+        return rd_error(RONDO_ERR_MEMORY, "%s: no memory for %zu bytes", who, b->bytes);
+    b->address = (uintptr_t)base;
+    rd_store_relaxed(&b->base, base); /* not shared yet */
+    return RONDO_OK;
+}
+
+static void free_host(struct rd_buffer *b)
+{
+    char *base = rd_load_relaxed(&b->base); /* its only user's */
+    if (b->pinned) {
+        const struct rd_device *first = &b->rt->devices->device[0];
+        first->ops->release_pinned(first->backend, base);
+    } else if (b->owned) {
+        rd_free(&b->rt->alloc, base, b->owned_bytes);
+    }
+}
+
 rondo_status rd_buffer_create(struct rd_runtime *rt, const rondo_buffer_desc *desc,
                               struct rd_buffer **buffer)
 {
     const char *name = desc->name ? desc->name : "buffer";
     struct rd_buffer *b;
     rondo_shape shape;
-    size_t bytes, align = 64;
+    size_t bytes;
+    uint32_t memory;
     char who[96];
     rondo_status status;
     snprintf(who, sizeof who, "buffer '%.80s'", name);
     status = rd_shape_complete(who, &desc->shape, &shape, &bytes);
+    if (!status)
+        status = check_memory(rt, who, desc, &memory);
+    if (!status)
+        status = check_wrap(who, desc, bytes);
     if (status)
         return status;
-    if (desc->host && bytes > UINTPTR_MAX - (uintptr_t)desc->host)
-        return rd_error(RONDO_ERR_INVALID, "%s: host: %zu bytes from there pass the end of memory",
-                        who, bytes);
     b = rd_zalloc(&rt->alloc, sizeof *b, _Alignof(struct rd_buffer));
-    if (!b)
-        goto no_buffer;
-    b->name = rd_strdup(&rt->alloc, name);
-    if (!b->name)
-        goto free_buffer;
-    b->owned_bytes = bytes;
-    if (!desc->host)
-        align = owned_align(&b->owned_bytes);
-    b->base = desc->host ? desc->host : rd_zalloc(&rt->alloc, b->owned_bytes, align);
-    if (!b->base)
-        goto free_name;
+    if (!b || !(b->name = rd_strdup(&rt->alloc, name))) {
+        rd_free(&rt->alloc, b, sizeof *b);
+        return rd_error(RONDO_ERR_MEMORY, "%s: no memory for %zu bytes", who, bytes);
+    }
     b->rt = rt;
     b->shape = shape;
     b->bytes = bytes;
-    b->owned = !desc->host;
+    status = memory ? rd_keeper_begin(b, memory, desc->device) : make_host(b, desc, who);
+    if (status) {
+        rd_free(&rt->alloc, b->name, strlen(name) + 1);
+        rd_free(&rt->alloc, b, sizeof *b);
+        return status;
+    }
     rd_store_relaxed(&b->refs, 1);   /* not shared yet */
     rd_add_relaxed(&rt->buffers, 1); /* a statistic */
     *buffer = b;
     return RONDO_OK;
-free_name:
-    rd_free(&rt->alloc, b->name, strlen(name) + 1);
-free_buffer:
-    rd_free(&rt->alloc, b, sizeof *b);
-no_buffer:
-    return rd_error(RONDO_ERR_MEMORY, "%s: no memory for %zu bytes", who, bytes);
 }
 
 rondo_status rd_buffer_create_part(struct rd_buffer *whole, const rondo_buffer_desc *desc,
@@ -164,16 +245,21 @@ struct rd_buffer *rd_buffer_get(rondo_buffer handle, rondo_status *status)
 }
 
 /* Relaxed: who adds a reference has one, or is in a read section that keeps the handle's. */
-void rd_buffer_ref(struct rd_buffer *b) { rd_add_relaxed(&b->refs, 1); }
+void rd_buffer_ref(struct rd_buffer *b)
+{
+    rd_add_relaxed(&(b->shadow_of ? b->shadow_of : b)->refs, 1);
+}
 
 void rd_buffer_unref(struct rd_buffer *b)
 {
     struct rd_runtime *rt = b->rt;
+    if (b->shadow_of)
+        b = b->shadow_of;
     /* acq_rel: every holder's use of the buffer is before its freeing. */
     if (rd_sub_acq_rel(&b->refs, 1) != 1)
         return;
-    if (b->owned)
-        rd_free(&rt->alloc, b->base, b->owned_bytes);
+    rd_keeper_forget(b);
+    free_host(b);
     if (b->part_of) /* which is itself part of none */
         rd_buffer_unref(b->part_of);
     rd_free(&rt->alloc, b->name, strlen(b->name) + 1);

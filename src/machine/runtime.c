@@ -10,6 +10,7 @@
 #include "src/device/devices.h"
 #include "src/event/source.h"
 #include "src/machine/host.h"
+#include "src/machine/keeper.h"
 #include "src/machine/spin.h"
 #include "src/machine/topology.h"
 #include "src/machine/where.h"
@@ -193,9 +194,19 @@ static rondo_status open_devices(struct rd_runtime *rt, const rondo_runtime_opti
 {
     const char *which = o->devices ? o->devices : rd_env_text(RD_ENV_RONDO_DEVICES);
     uint64_t bytes = o->device_bytes;
+    rondo_status status;
     if (!bytes)
         bytes = (uint64_t)rd_env_number(RD_ENV_RONDO_DEVICE_BYTES, 0, DEVICE_BYTES_MAX, 0);
-    return rd_devices_open(&rt->alloc, which, bytes, &rt->devices);
+    status = rd_devices_open(&rt->alloc, which, bytes, &rt->devices);
+    if (!status && rt->devices && (status = rd_keeper_start(rt)) != RONDO_OK)
+        rd_devices_close(rt->devices);
+    return status;
+}
+
+static void close_devices(struct rd_runtime *rt)
+{
+    rd_keeper_stop(rt);
+    rd_devices_close(rt->devices);
 }
 
 static rondo_status open_own(const rondo_runtime_options *options, struct rd_runtime **opened)
@@ -232,7 +243,7 @@ static rondo_status open_own(const rondo_runtime_options *options, struct rd_run
     *opened = rt;
     return RONDO_OK;
 close_devices:
-    rd_devices_close(rt->devices);
+    close_devices(rt);
 close_trace:
     rd_trace_close(rt->trace);
 free_anywhere:
@@ -304,6 +315,7 @@ void rd_runtime_end(struct rd_runtime *rt)
 {
     rd_where_remove(rt);
     rd_rcu_synchronize(); /* nobody is between finding the handle and counting a reference */
+    rd_keeper_stop(rt); /* its copies may be the last users of buffers */
     stop_threads(rt);
     rd_devices_close(rt->devices);
     rd_trace_close(rt->trace);
@@ -346,8 +358,8 @@ struct rd_source *rd_runtime_source(struct rd_runtime *rt)
 
 void rd_runtime_source_end(struct rd_runtime *rt, struct rd_source *s)
 {
+    rd_sub_relaxed(&rt->sources, 1); /* a statistic; who waits finds it gone */
     rd_source_retire(s);
-    rd_sub_relaxed(&rt->sources, 1); /* a statistic */
 }
 
 static pthread_mutex_t helpers_lock = PTHREAD_MUTEX_INITIALIZER; /* of every runtime's list */

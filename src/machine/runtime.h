@@ -39,13 +39,14 @@ struct rd_runtime {
     struct rd_trace *trace;     /* src/trace */
     struct rd_devices *devices; /* src/device/devices.h; NULL: none were opened */
     struct rd_keeper *keeper;   /* src/machine/keeper.h: of buffers' instances; NULL: no devices */
+    rd_atomic64 keeper_epoch;   /* its */
     rd_atomic32 tracing;        /* a trace runs: frames filled from now on are RD_SLOW_TIMED */
     /* Whose turn it is to be the one team that runs (src/frame/team.c): tickets given out, the one
      * served, who waits for its turn. */
     rd_atomic64 gang_tickets, gang_turn, gang_wake;
     rd_atomic64 refs; /* the handle, and one per live object */
     /* statistics */
-    rd_atomic64 execs, subgraphs, buffers, frames, sources, held;
+    rd_atomic64 execs, subgraphs, buffers, frames, sources, held, instances;
 };
 
 /* rondo_runtime_open, with complete options. */

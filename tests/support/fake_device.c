@@ -3,6 +3,7 @@
 
 #include "src/base/id.h"
 #include "src/base/os.h"
+#include "src/machine/keeper.h"
 #include "src/machine/runtime.h"
 
 #include <criterion/criterion.h>
@@ -466,6 +467,7 @@ rondo_runtime fake_open(const char *cpus, uint32_t devices, size_t bytes,
     rt = rd_runtime_get(handle, &status);
     cr_assert_not_null(rt);
     rt->devices = make_devices(rt, devices, bytes);
+    cr_assert_eq(rd_keeper_start(rt), RONDO_OK, "%s", rondo_error_message());
     rd_runtime_unref(rt);
     fake.kernels = kernels;
     fake_hold(0);
