@@ -182,12 +182,21 @@ static void print_row(const struct bench *bench, enum row_kind kind)
            ns * 1e-3 / steps, overhead, (double)bench->rows[ROW_PLAIN].best_ns / ns, row->checksum);
 }
 
+static void print_device(const struct bench *bench)
+{
+    rondo_device_info info;
+    if (bench->settings.device && !rondo_runtime_device(bench->solver.runtime, RONDO_GPU(0), &info))
+        printf("device: %s, %s, %" PRIu32 " units\n", info.backend, info.name, info.units);
+}
+
 static void print_table(const struct bench *bench)
 {
     const struct settings *set = &bench->settings;
     printf("%" PRId64 " x %" PRId64 " points, %" PRId64 " steps, %" PRIu32 " x %" PRIu32
-           " tiles, %" PRIu32 " workers, best of %" PRId64 "\n\n",
+           " tiles, %" PRIu32 " workers, best of %" PRId64 "\n",
            set->nx, set->ny, set->steps, set->tiles_x, set->tiles_y, bench->threads, set->repeat);
+    print_device(bench);
+    putchar('\n');
     printf("%-26s %9s %9s %13s %9s  %s\n", "", "steps/s", "us/step", "overhead ns", "speed-up",
            "checksum");
     for (enum row_kind kind = 0; kind < ROWS; kind++)
