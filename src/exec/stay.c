@@ -90,6 +90,9 @@ rondo_status rd_exec_stay_host(struct rd_exec *x, const struct rd_subgraph *e)
     r.memories = 1;
     r.stay = stay;
     int fences = 0, failed = 0;
+    for (uint32_t s = 0; s < e->slots.count; s++)
+        if (e->slots.item[s].memory)
+            return RONDO_OK;
     for (size_t i = 0; i < e->nodes.count; i++)
         fences |= e->nodes.item[i].everything;
     for (uint32_t s = 0; s < x->slots && !failed; s++) {
