@@ -65,7 +65,9 @@ struct rd_turn {
     int is_route;
 };
 
-/* What the keeper is told of a recorded slot with buffers (struct rd_stay, slot by slot). */
+/* What the keeper is told of a recorded slot with buffers (struct rd_stay, slot by slot), in its
+ * buffers' geometry. Where buffers of a ring differ in extents it is that of the largest: what lies
+ * beyond another's end means nothing. */
 struct rd_residency_stay {
     uint32_t slot;
     struct rd_boxes need[RD_MEMORIES_MAX], hold[RD_MEMORIES_MAX];
@@ -83,8 +85,12 @@ struct rd_residency {
     uint32_t turns;
     uint32_t *slot_of_access; /* by entry of g->accesses: slot, recorded or twin */
     uint16_t *bound;          /* by node: where it runs; copies and fills are chosen for */
+    uint8_t *in_order; /* by recorded slot: 1: nodes whose accesses to it commute follow each other
+                          in the order of the turns */
     struct rd_residency_stay *stay;
     uint32_t stays;
+    uint32_t stay_room, nodes, slots; /* lengths of arrays */
+    size_t accesses;
     uint64_t arena_bytes[RD_MEMORIES_MAX];
     /* for rondo_exec_describe */
     uint64_t peak_bytes[RD_MEMORIES_MAX]; /* instances and arena, at most at any time */

@@ -24,9 +24,6 @@ struct rd_expansion {
     size_t next_capacity;
 };
 
-/* A private copy of one reference; NULL without memory. */
-struct rd_subgraph *rd_subgraph_copy(const struct rd_subgraph *g);
-
 static inline uint32_t rd_expansion_node(const struct rd_expansion *x, uint32_t position)
 {
     return x->order ? x->order[position] : position;

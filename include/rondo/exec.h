@@ -119,7 +119,7 @@ RONDO_API rondo_status rondo_replay_sized(rondo_exec exec, const rondo_replay_ar
 
 /* What became of a replay. Texts are cut to fit and always terminated. */
 typedef struct rondo_result {
-    rondo_status status; /* OK, FAILED, CANCELLED, DEADLINE */
+    rondo_status status; /* OK, FAILED, CANCELLED, DEADLINE, DEVICE_LOST */
     uint32_t stopped; /* 1: a RONDO_MAY_STOP node stopped the call; replays after it did not run */
     uint64_t tag;     /* of the node that failed */
     uint64_t replay;  /* the replay that failed, or the event's last one */
@@ -219,6 +219,10 @@ typedef struct rondo_exec_counts {
     uint64_t makespan_ns;    /* of the schedule the placement predicts */
     uint64_t
         serial_boundaries; /* replays so far that had to wait for the one before, in any order */
+    /* Nodes on devices, recorded or added, and the segments that they are handed over in. */
+    uint64_t device_nodes, segments;
+    uint64_t copies, moved_bytes; /* between memories, added to the recording: per replay */
+    uint64_t driver_calls;        /* so far, of the backends of its devices, whoever made them */
 } rondo_exec_counts;
 
 RONDO_API rondo_status rondo_exec_count_sized(rondo_exec exec, rondo_exec_counts *counts,

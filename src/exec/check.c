@@ -5,7 +5,7 @@
 #include "src/base/env.h"
 #include "src/check/access.h"
 #include "src/check/verify.h"
-#include "src/exec/exec.h"
+#include "src/exec/device.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -81,6 +81,8 @@ static void settle(struct rd_exec *x, const struct rd_subgraph *g)
     char why[128];
     if (x->check.access && may_block(g))
         check_off(x, "tasks that may block run beside others");
+    if (x->check.access && rd_exec_any_on_device(g))
+        check_off(x, "nodes are on devices");
     if (!x->check.verify)
         return;
     if (x->check.access || x->check.shuffle || x->mode == RONDO_INTERPRETED)

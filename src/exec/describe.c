@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Looking inside an exec. */
+#include "src/exec/device.h"
 #include "src/exec/tuner.h"
 
 #include "src/machine/topology.h"
@@ -41,6 +42,7 @@ void rd_exec_count_all(struct rd_exec *x, rondo_exec_counts *c)
         x->args_bytes + x->work_bytes + p->place_count * (sizeof *p->places + sizeof *p->views);
     c->makespan_ns = plan->makespan_ns;
     c->serial_boundaries = serial_boundaries(x);
+    rd_exec_devices_count(x, c);
 }
 
 /* ---- describe */
@@ -83,6 +85,19 @@ static void describe_machine(const struct rd_exec *x, const struct page *page)
              machine.cores, machine.packages, x->rt->processors);
 }
 
+static void describe_lane(const struct rd_exec *x, const struct page *page,
+                          const struct rd_plan *plan, uint32_t lane)
+{
+    const struct rd_plan_lane *l = &plan->lane[lane];
+    int submits;
+    uint32_t device = rd_exec_device_of(x, l->processor, &submits);
+    if (device)
+        line(page, "  lane %u: gpu %u, %s", lane, device - 1, submits ? "submits" : "settles");
+    else
+        line(page, "  lane %u: cpu %u", lane, l->processor);
+    line(page, ", %u ops, %u further waits%s\n", l->length, l->wait_count, l->sink ? ", sink" : "");
+}
+
 void rd_exec_describe(struct rd_exec *x, void (*write)(void *, const char *), void *context)
 {
     const struct rd_plan *plan = rd_load_acquire(&x->core)->plan;
@@ -112,8 +127,7 @@ void rd_exec_describe(struct rd_exec *x, void (*write)(void *, const char *), vo
          c.processors, (unsigned long long)c.waits,
          (unsigned long long)(c.edges + c.carried_edges));
     for (uint32_t i = 0; i < plan->lanes; i++)
-        line(&page, "  lane %u: cpu %u, %u ops, %u further waits%s\n", i, plan->lane[i].processor,
-             plan->lane[i].length, plan->lane[i].wait_count, plan->lane[i].sink ? ", sink" : "");
+        describe_lane(x, &page, plan, i);
     line(&page,
          "costs: hand-over %u ns, a node of unknown cost %u ns; work %llu ns, predicted %llu ns\n",
          x->handover_ns, x->unknown_cost_ns, (unsigned long long)plan->work_ns,
@@ -124,6 +138,7 @@ void rd_exec_describe(struct rd_exec *x, void (*write)(void *, const char *), vo
     line(&page, "replays: %llu submitted, %llu ended\n",
          (unsigned long long)RD_WORD_TICKET(rd_load_relaxed(&x->series->word)),
          (unsigned long long)rd_exec_ended(x));
+    rd_exec_devices_describe(x, write, context);
     rd_exec_describe_times(x, write, context);
 }
 
@@ -165,14 +180,16 @@ rondo_status rd_exec_nodes_of(const struct rd_exec *x, rondo_node node, uint32_t
 rondo_status rd_exec_node_info(struct rd_exec *x, rondo_node node, rondo_node_info *info)
 {
     const struct rd_plan *plan = rd_load_acquire(&x->core)->plan;
-    uint32_t v = 0, count, op, lane;
+    uint32_t v = 0, count, op, lane, device;
+    int submits;
     rondo_status status = rd_exec_nodes_of(x, node, &v, &count);
     if (status)
         return status;
     op = plan->op_of_node[v];
     lane = rd_plan_lane_of_op(plan, op);
     memset(info, 0, sizeof *info);
-    info->processor = RONDO_CPU(plan->lane[lane].processor);
+    device = rd_exec_device_of(x, plan->lane[lane].processor, &submits);
+    info->processor = device ? RONDO_GPU(device - 1) : RONDO_CPU(plan->lane[lane].processor);
     info->lane = lane;
     info->position = op - plan->lane[lane].first;
     info->waits = plan->op[op].wait ? 1u + plan->op[op].more : 0;

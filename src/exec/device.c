@@ -43,7 +43,7 @@ static rondo_status find_places(struct rd_exec *x, const struct rd_subgraph *e)
     return RONDO_OK;
 }
 
-static int any_on_device(const struct rd_subgraph *e)
+int rd_exec_any_on_device(const struct rd_subgraph *e)
 {
     for (size_t v = 0; v < e->nodes.count; v++)
         if (rd_bound_is_device(e->nodes.item[v].bound))
@@ -56,17 +56,14 @@ rondo_status rd_exec_devices_begin(struct rd_exec *x, struct rd_subgraph *e,
 {
     rondo_status status;
     *changed = NULL;
-    if (!any_on_device(e))
+    if (!rd_exec_any_on_device(e))
         return RONDO_OK;
     x->devices = rd_zalloc_array(&x->rt->alloc, 1, sizeof *x->devices);
     if (!x->devices)
         return no_memory(x, e);
     x->devices->pool.a = &x->rt->alloc;
     status = find_places(x, e);
-    if (status)
-        return status;
-    *changed = rd_subgraph_copy(e);
-    return *changed ? RONDO_OK : no_memory(x, e);
+    return status ? status : rd_exec_devices_place(x, e, changed);
 }
 
 /* ---- segments */
@@ -233,6 +230,7 @@ void rd_exec_devices_end(struct rd_exec *x)
         d->kernel_ops[i]->kernel_free(d->kernel[i]);
     for (uint32_t i = 0; i < d->places; i++)
         end_place(x, &d->place[i]);
+    rd_exec_devices_free_memory(x);
     rd_free_array(a, d->place, x->rt->devices ? x->rt->devices->count : 0, sizeof *d->place);
     rd_segments_free(d->plan);
     rd_scratch_free(&d->pool);

@@ -4,6 +4,7 @@
 #ifndef RD_EXEC_DEVICE_H
 #define RD_EXEC_DEVICE_H
 
+#include "compile/residency.h"
 #include "compile/scratch.h"
 #include "compile/segments.h"
 #include "src/exec/exec.h"
@@ -30,8 +31,12 @@ struct rd_exec_devices {
     struct rd_device_kernel **kernel;
     const struct rd_backend_ops **kernel_ops; /* whose they are */
     uint32_t kernels;
+    struct rd_residency *residency; /* where its data is, and when it moves */
+    void *arena[RD_DEVICES_MAX];    /* by device: places that its nodes share */
+    size_t arena_bytes[RD_DEVICES_MAX];
 };
 
+int rd_exec_any_on_device(const struct rd_subgraph *g);
 /* The steps of instantiation, in this order. They do nothing for an exec without such nodes. */
 /* `e`: the expanded recording. *changed: NULL, or the one to go on with, where every access is in
  * its processor's memory; a reference of the caller's. */
@@ -44,6 +49,12 @@ rondo_status rd_exec_devices_cut(struct rd_exec *x, struct rd_subgraph *e);
 rondo_status rd_exec_devices_make(struct rd_exec *x, const struct rd_subgraph *e);
 /* Nothing of the exec runs any more. May block. */
 void rd_exec_devices_end(struct rd_exec *x);
+
+/* device_memory.c: the changed recording, and the memory that it names. MEMORY, or what the
+ * residency pass refuses. */
+rondo_status rd_exec_devices_place(struct rd_exec *x, const struct rd_subgraph *e,
+                                   struct rd_subgraph **changed);
+void rd_exec_devices_free_memory(struct rd_exec *x);
 
 /* device_command.c: a segment's commands and members, in the pool. */
 rondo_status rd_exec_command(struct rd_exec *x, const struct rd_subgraph *e, uint32_t node,
@@ -62,6 +73,10 @@ uint16_t rd_exec_device_processor(const struct rd_exec *x, const struct rd_node 
 /* The device that a processor of the plan belongs to, + 1; 0: none. *submits: it is the one that
  * submits. */
 uint32_t rd_exec_device_of(const struct rd_exec *x, uint32_t processor, int *submits);
+/* device_describe.c */
+void rd_exec_devices_count(const struct rd_exec *x, rondo_exec_counts *counts);
+void rd_exec_devices_describe(const struct rd_exec *x,
+                              void (*write)(void *context, const char *text), void *context);
 /* rondo_exec_enable of a member; nothing is in flight. */
 void rd_exec_devices_switch(struct rd_exec *x, uint32_t node, int enabled);
 

@@ -460,7 +460,9 @@ static rondo_status build(struct rd_exec *x, struct rd_subgraph *g, struct rd_su
         status = rd_exec_lower_ops(x, e, core);
     if (status)
         return status;
-    if (x->rt->keeper && (status = rd_exec_stay_host(x, e)) != RONDO_OK)
+    if (x->rt->keeper)
+        status = x->devices ? rd_exec_stay_make(x, x->devices->residency) : rd_exec_stay_host(x, e);
+    if (status)
         return status;
     note_needs(x, e);
     x->chosen = core;
@@ -495,6 +497,10 @@ static rondo_status make(struct rd_subgraph *g, const rondo_instantiate_options 
     x = make_exec(g, options);
     if (!x)
         return rd_error(RONDO_ERR_MEMORY, "subgraph '%s': no memory for an exec", g->name);
+    if (x->schedule == RONDO_SCHEDULE_AUTO && rd_exec_any_on_device(g)) {
+        x->schedule = RONDO_STATIC;
+        x->static_for_devices = 1;
+    }
     status = resolve_mode(g, x, options->mode);
     if (!status)
         status = take_processors(x, options, like);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Profiles: after the first replays, interpreted and timed node by node, the nodes are placed by
  * the costs that were measured. */
+#include "src/exec/device.h"
 #include "src/exec/tuner.h"
 
 #include <stdio.h>
@@ -23,7 +24,8 @@ static struct rd_core *place(struct rd_exec *x, enum rd_core_kind kind, uint32_t
 {
     struct rd_core *core = NULL;
     for (uint32_t v = 0; v < x->program.nodes; v++)
-        x->recipe.cost[v] = cost_of(x, v, x->recipe.cost[v]);
+        if (!rd_exec_is_member(x, v)) /* its time is its segment's */
+            x->recipe.cost[v] = cost_of(x, v, x->recipe.cost[v]);
     if (!rd_exec_make_core(x, kind, kind == RD_CORE_FLOW, &core) && rd_core_start(core)) {
         snprintf(x->placed, sizeof x->placed, "by the mean costs of %u timed replays", replays);
         return core;

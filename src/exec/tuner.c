@@ -422,6 +422,8 @@ void rd_tuner_free(struct rd_exec *x)
 static void describe_choice(const struct rd_exec *x, char *text, size_t bytes)
 {
     const struct rd_plan *plan = rd_load_acquire(&x->core)->plan;
+    if (x->static_for_devices)
+        snprintf(text, bytes, "auto: no choice, nodes are on devices");
     if (x->schedule != RONDO_SCHEDULE_AUTO)
         return;
     if (rd_load_relaxed(&x->profile))

@@ -97,15 +97,16 @@ static void unqueue(struct rd_keeper *k, struct rd_job *job)
         k->end = link;
 }
 
-/* Says that it is over, and lets go of it. Outside of the lock. */
+/* Says that it is over, and lets go of it: whoever waited finds nothing left. Outside of the lock.
+ */
 static void end_job(struct rd_keeper *k, struct rd_job *job)
 {
     pthread_mutex_lock(&k->lock);
     unqueue(k, job);
     pthread_mutex_unlock(&k->lock);
+    let_go(job);
     rd_store_release(&job->fetch.over, 1); /* pairs with rd_fetch_status */
     rd_runtime_source_end(k->rt, job->fetch.source);
-    let_go(job);
     rd_fetch_unref(&job->fetch);
 }
 

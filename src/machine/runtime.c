@@ -358,8 +358,8 @@ struct rd_source *rd_runtime_source(struct rd_runtime *rt)
 
 void rd_runtime_source_end(struct rd_runtime *rt, struct rd_source *s)
 {
+    rd_sub_relaxed(&rt->sources, 1); /* a statistic; who waits finds it gone */
     rd_source_retire(s);
-    rd_sub_relaxed(&rt->sources, 1); /* a statistic */
 }
 
 static pthread_mutex_t helpers_lock = PTHREAD_MUTEX_INITIALIZER; /* of every runtime's list */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Recordings with nodes on OpenCL devices, from recording to result. */
 #include "tests/engine/engine_util.h"
-#include "tests/support/opencl_device.h"
+#include "tests/support/device_kit.h"
 
 #include <criterion/criterion.h>
 
@@ -54,7 +54,7 @@ static rondo_node record_scale(rondo_subgraph g, rondo_slot u, double factor, co
 
 Test(device, one_kernel)
 {
-    rondo_runtime rt = opencl_open("0", "opencl:0");
+    rondo_runtime rt = kit_open(KIT_OPENCL, 1, 1);
     rondo_buffer b;
     rondo_subgraph g;
     rondo_exec x;
