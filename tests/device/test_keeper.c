@@ -17,7 +17,12 @@ enum { N = 64, MB = 1 << 20 };
 
 /* ---- small helpers */
 
-static rondo_runtime open_two(void) { return fake_open(NULL, 2, MB, NULL); }
+/* What is out of date stays as it is, so that a test may look at it. */
+static rondo_runtime open_two(void)
+{
+    setenv("RONDO_DEVICE_POISON", "0", 1);
+    return fake_open(NULL, 2, MB, NULL);
+}
 
 static void close_clean(rondo_runtime rt)
 {
@@ -332,10 +337,8 @@ Test(keeper, an_exec_gets_bytes_home_and_drops_the_others)
 Test(keeper, replays_wait_for_copies_under_way)
 {
     static const rondo_instantiate_options ways[] = {
-        { .order = RONDO_SERIAL },
-        { .order = RONDO_PIPELINED, .window = 8 },
-        { .mode = RONDO_INTERPRETED },
-        { .schedule = RONDO_DATAFLOW },
+        { .order = RONDO_SERIAL, .window = 8 },     { .order = RONDO_PIPELINED, .window = 8 },
+        { .mode = RONDO_INTERPRETED, .window = 8 }, { .schedule = RONDO_DATAFLOW, .window = 8 },
         { .order = RONDO_CONCURRENT, .tracks = 4 },
     };
     for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
@@ -576,7 +579,9 @@ Test(keeper, a_replay_whose_copies_fail_fails)
         cr_assert_str_eq(r.message, "buffer 'field' could not be copied from RONDO_GPU(1) to the "
                                     "host: fakeCopy: refused");
         check(host, N, 0, "nothing ran");
-        cr_assert_eq(rondo_replay_and_wait(x, NULL, -1, &r), RONDO_ERR_CANCELLED);
+        cr_assert_eq(rondo_replay_and_wait(x, NULL, -1, &r),
+                     w / 3 ? RONDO_ERR_CANCELLED : RONDO_ERR_DEVICE_LOST, "way %zu: %d %s", w,
+                     r.status, r.message);
         OK(rondo_exec_reset(x));
         run(x);
         check(host, N, 8, "the bytes were not lost");
