@@ -91,7 +91,7 @@ static int uses_params_there(const struct rd_segment *s)
 
 /* ---- arguments */
 
-rondo_status rd_opencl_set_fixed(struct rd_segment *s, uint32_t command)
+rondo_status rd_opencl_set_fixed(struct rd_segment *s, uint32_t command, cl_kernel kernel)
 {
     struct rd_opencl_device *d = s->queue->device;
     const struct rd_command *c = &s->command[command];
@@ -100,7 +100,7 @@ rondo_status rd_opencl_set_fixed(struct rd_segment *s, uint32_t command)
         const struct rd_command_arg *a = &c->arg[k];
         if (changes(a))
             continue;
-        RD_CL(d->backend, error, clSetKernelArg, c->kernel->kernel, k, a->bytes,
+        RD_CL(d->backend, error, clSetKernelArg, kernel, k, a->bytes,
               a->kind == RONDO_ARG_LOCAL ? NULL : a->value);
         if (error)
             return rd_error(RONDO_ERR_INVALID,
@@ -168,7 +168,7 @@ static rondo_status prepare_kernels(struct rd_segment *s)
             continue;
         status = check_groups(s, i);
         if (!status)
-            status = rd_opencl_set_fixed(s, i);
+            status = rd_opencl_set_fixed(s, i, s->command[i].kernel->kernel);
         if (!status)
             status = try_args(s, i);
     }
@@ -210,7 +210,7 @@ static rondo_status make_values(struct rd_segment *s)
     size_t bytes = 0;
     rondo_status status;
     void *memory;
-    if (d->native)
+    if (!s->movers.fill[0])
         return RONDO_OK;
     for (uint32_t i = 0; i < s->count; i++)
         if (s->command[i].kind == RD_COMMAND_FILL)
@@ -282,6 +282,8 @@ rondo_status rd_opencl_segment_new(struct rd_queue *q, const struct rd_command *
         status = make_movers(s);
     if (!status)
         status = make_values(s);
+    if (!status)
+        status = rd_opencl_record_new(s);
     if (status)
         rd_opencl_segment_free(s);
     else
@@ -311,6 +313,7 @@ void rd_opencl_segment_free(struct rd_segment *s)
     struct rd_allocator *a = d->backend->alloc;
     for (uint32_t i = 0; s->entry && i < s->frames; i++)
         rd_opencl_forget_events(s, &s->entry[i]);
+    rd_opencl_record_free(s);
     rd_opencl_movers_free(d, &s->movers);
     if (s->values)
         rd_opencl_release(d->backend, d->index, s->values);
@@ -328,6 +331,11 @@ void rd_opencl_segment_free(struct rd_segment *s)
 
 void rd_opencl_segment_describe(const struct rd_segment *s, char *text, size_t bytes)
 {
+    uint32_t state = rd_load_relaxed(&s->record.state); /* as of now */
     uint32_t n = s->count + (s->params != NULL);
-    snprintf(text, bytes, "%u enqueue%s, 1 flush, 1 callback", n, n == 1 ? "" : "s");
+    if (state == RD_OPENCL_RECORD_USED)
+        snprintf(text, bytes, "1 command buffer of %u, 1 flush, 1 callback", s->count);
+    else
+        snprintf(text, bytes, "%u enqueue%s, 1 flush, 1 callback%s", n, n == 1 ? "" : "s",
+                 state == RD_OPENCL_RECORD_TRIAL ? "; a command buffer is on trial" : "");
 }

@@ -12,7 +12,7 @@
 
 /* ---- arguments */
 
-static void *address_of(const struct rd_segment *s, const struct rd_segment_call *call,
+void *rd_opencl_address(const struct rd_segment *s, const struct rd_segment_call *call,
                         const struct rd_command_arg *a)
 {
     if (a->kind == RONDO_ARG_PARAM_ADDRESS)
@@ -58,7 +58,7 @@ static rondo_status set_changed(struct rd_segment *s, const struct rd_segment_ca
             if (error)
                 return rd_opencl_failed(d, "clSetKernelArg", error);
         } else {
-            void *address = address_of(s, call, a->arg);
+            void *address = rd_opencl_address(s, call, a->arg);
             if (a->set && a->address == address)
                 continue;
             error = set_address(d->backend, kernel, a, address);
@@ -113,8 +113,8 @@ static int counted(const struct rd_command *c, const struct rd_segment_call *cal
     return box->row && box->rows && box->planes;
 }
 
-static rondo_status enqueue_move(struct rd_segment *s, const struct rd_segment_call *call,
-                                 uint32_t command, struct rd_opencl_events ev)
+struct rd_opencl_move rd_opencl_move_of(const struct rd_segment *s,
+                                        const struct rd_segment_call *call, uint32_t command)
 {
     const struct rd_command *c = &s->command[command];
     struct rd_opencl_move m = { .box = c->box,
@@ -125,6 +125,13 @@ static rondo_status enqueue_move(struct rd_segment *s, const struct rd_segment_c
     m.to = (char *)call->base[c->to.slot] + c->to.offset;
     if (c->kind == RD_COMMAND_COPY)
         m.from = (char *)call->base[c->from.slot] + c->from.offset;
+    return m;
+}
+
+static rondo_status enqueue_move(struct rd_segment *s, const struct rd_segment_call *call,
+                                 uint32_t command, struct rd_opencl_events ev)
+{
+    const struct rd_opencl_move m = rd_opencl_move_of(s, call, command);
     return rd_opencl_enqueue_move(s->queue->device, s->queue->queue, &s->movers, &m, ev);
 }
 
@@ -181,6 +188,8 @@ static void CL_CALLBACK ended(cl_event event, cl_int state, void *context)
     (void)event;
     if (RD_UNLIKELY(w && w->ended))
         state = w->ended(w->context, state);
+    if (e->trial)
+        e->end_ns = rd_os.now_ns();
     if (state >= 0) {
         rd_progress_reach(p, e->value); /* who waits may free the entry from here on */
         return;
@@ -213,6 +222,8 @@ static rondo_status enqueue_all(struct rd_segment *s, const struct rd_segment_ca
 {
     uint32_t last = s->count;
     rondo_status status;
+    if (call->timed)
+        e->submit_ns = rd_os.now_ns();
     while (last && !runs(s, call, last - 1))
         last--;
     *command = s->count;
@@ -242,17 +253,29 @@ static rondo_status hand_over(struct rd_segment *s, struct rd_opencl_entry *e, c
 }
 
 /* Nothing of what was enqueued runs on: the caller frees what it uses. A driver that cannot tell is
- * lost. */
-static void undo(struct rd_segment *s, struct rd_opencl_entry *e)
+ * lost, and one whose failure says so. */
+static rondo_status undo(struct rd_segment *s, struct rd_opencl_entry *e, rondo_status status)
 {
     struct rd_queue *q = s->queue;
-    char why[sizeof q->progress->why];
-    if (!rd_opencl_drain(q->device, q->queue)) {
-        snprintf(why, sizeof why, "opencl device %u: clFinish failed behind another failure",
-                 q->device->index);
-        rd_progress_fail(q->progress, why);
-    }
+    if (!rd_opencl_drain(q->device, q->queue))
+        status = RONDO_ERR_DEVICE_LOST;
+    if (status == RONDO_ERR_DEVICE_LOST)
+        rd_progress_fail(q->progress, rd_error_text());
     rd_opencl_forget_events(s, e);
+    e->trial = 0;
+    return status;
+}
+
+/* All of it, and an event behind it. */
+static rondo_status enqueue_call(struct rd_segment *s, const struct rd_segment_call *call,
+                                 struct rd_opencl_entry *e, cl_event *behind, uint32_t *command)
+{
+    rondo_status status = RONDO_OK;
+    if (!rd_opencl_record_use(s, call, e, &status))
+        return status ? status : enqueue_all(s, call, e, behind, command);
+    status = rd_opencl_record_enqueue(s, &e->last);
+    *behind = e->last;
+    return status;
 }
 
 rondo_status rd_opencl_segment_submit(struct rd_segment *s, const struct rd_segment_call *call,
@@ -267,14 +290,11 @@ rondo_status rd_opencl_segment_submit(struct rd_segment *s, const struct rd_segm
     rd_opencl_forget_events(s, e);
     e->value = call->value;
     e->is_timed = call->timed;
-    if (call->timed)
-        e->submit_ns = rd_os.now_ns();
-    status = enqueue_all(s, call, e, &behind, command);
+    status = enqueue_call(s, call, e, &behind, command);
     if (!status)
         status = hand_over(s, e, behind);
-    if (status)
-        undo(s, e);
-    return status;
+    s->queue->submitted = call->value;
+    return status ? undo(s, e, status) : RONDO_OK;
 }
 
 /* ---- step by step */
@@ -283,7 +303,6 @@ static rondo_status wait_for(struct rd_queue *q, cl_event event)
 {
     struct rd_opencl_device *d = q->device;
     const struct rd_opencl_watch *w = rd_load_acquire(&rd_opencl_watching);
-    char why[sizeof q->progress->why];
     cl_int error, state = 0;
     RD_CL(d->backend, error, clWaitForEvents, 1, &event);
     if (error && error != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
@@ -298,10 +317,8 @@ static rondo_status wait_for(struct rd_queue *q, cl_event event)
         state = w->ended(w->context, state);
     if (state >= 0)
         return RONDO_OK;
-    snprintf(why, sizeof why, "opencl device %u: it ended with %s (%d)", d->index,
-             rd_opencl_error_name(state), state);
-    rd_progress_fail(q->progress, why);
-    return rd_error(RONDO_ERR_DEVICE_LOST, "%s", why);
+    return rd_error(RONDO_ERR_DEVICE_LOST, "opencl device %u (%s): it ended with %s (%d)", d->index,
+                    d->hardware.name, rd_opencl_error_name(state), state);
 }
 
 static void set_anew(struct rd_segment *s)
@@ -316,7 +333,7 @@ static rondo_status step(struct rd_segment *s, const struct rd_segment_call *cal
     struct rd_opencl_events ev = { &e->timed[2 * command], &e->timed[2 * command + 1] };
     rondo_status status = RONDO_OK;
     if (s->command[command].kind == RD_COMMAND_KERNEL)
-        status = rd_opencl_set_fixed(s, command);
+        status = rd_opencl_set_fixed(s, command, s->command[command].kernel->kernel);
     if (!status)
         status = enqueue(s, call, command, ev);
     return status ? status : wait_for(s->queue, *ev.last);
@@ -332,6 +349,7 @@ rondo_status rd_opencl_segment_step(struct rd_segment *s, const struct rd_segmen
         return queue_is_lost(s->queue);
     rd_opencl_forget_events(s, e);
     e->is_timed = 1;
+    e->trial = 0;
     e->submit_ns = rd_os.now_ns();
     set_anew(s);
     status = send_params(s, call);
@@ -346,10 +364,9 @@ rondo_status rd_opencl_segment_step(struct rd_segment *s, const struct rd_segmen
         status = rd_opencl_finish(s->queue->device, s->queue->queue);
     }
     if (status)
-        undo(s, e);
-    else
-        rd_progress_reach(s->queue->progress, call->value);
-    return status;
+        return undo(s, e, status);
+    rd_progress_reach(s->queue->progress, call->value);
+    return RONDO_OK;
 }
 
 /* ---- times */
