@@ -64,8 +64,16 @@ static int insert(struct rd_backend *b, const struct rd_opencl_block *block)
     return next ? 0 : -1;
 }
 
+static int is_empty(const struct rd_opencl_blocks *l)
+{
+    for (uint32_t i = 0; i < l->count; i++)
+        if (l->block[i].bytes)
+            return 0;
+    return 1;
+}
+
 /* A block that goes stays in the list without bytes: that needs no memory. It hides none, since a
- * later block that might lie over it leaves it out. */
+ * later block that might lie over it leaves it out. The last one takes the list along. */
 static struct rd_opencl_block take(struct rd_backend *b, void *memory)
 {
     struct rd_opencl_blocks *l;
@@ -77,6 +85,8 @@ static struct rd_opencl_block take(struct rd_backend *b, void *memory)
     RD_ASSERT(at && l->block[at - 1].begin == memory && l->block[at - 1].bytes);
     block = l->block[at - 1];
     rd_store_shared(&l->block[at - 1].bytes, 0);
+    if (is_empty(l))
+        publish(b, NULL);
     pthread_mutex_unlock(&b->lock);
     return block;
 }
