@@ -29,6 +29,7 @@
     X(clGetDeviceInfo)                    \
     X(clGetEventInfo)                     \
     X(clGetEventProfilingInfo)            \
+    X(clGetKernelArgInfo)                 \
     X(clGetKernelInfo)                    \
     X(clGetKernelWorkGroupInfo)           \
     X(clGetPlatformIDs)                   \
