@@ -369,6 +369,8 @@ static rondo_status make_contexts(struct rd_backend *b)
         RD_CL_NEW(b, error, d->queue, clCreateCommandQueueWithProperties, d->context, d->id, NULL);
         if (error)
             status = rd_opencl_failed(d, "clCreateCommandQueueWithProperties", error);
+        else if (!d->native)
+            status = rd_opencl_movers_new(d, &d->movers);
     }
     return status;
 }
@@ -377,10 +379,7 @@ static void close_backend(struct rd_backend *b)
 {
     for (uint32_t i = 0; i < b->devices; i++) {
         struct rd_opencl_device *d = &b->device[i];
-        if (d->moves)
-            rd_opencl_movers_free(d, &d->movers);
-        if (d->moves)
-            rd_opencl_program_put(b, d->moves);
+        rd_opencl_movers_free(d, &d->movers);
         if (d->queue)
             RD_CL_RELEASE(b, clReleaseCommandQueue, d->queue);
         pthread_mutex_destroy(&d->lock);
@@ -390,7 +389,6 @@ static void close_backend(struct rd_backend *b)
     for (uint32_t i = 0; i < b->devices; i++)
         if (b->device[i].part)
             RD_CL_RELEASE(b, clReleaseDevice, b->device[i].id);
-    rd_opencl_blocks_free(b);
     pthread_mutex_destroy(&b->lock);
     rd_free(b->alloc, b, sizeof *b);
 }

@@ -18,6 +18,7 @@
     X(clCreateKernel)                     \
     X(clCreateProgramWithSource)          \
     X(clCreateSubDevices)                 \
+    X(clEnqueueBarrierWithWaitList)       \
     X(clEnqueueMarkerWithWaitList)        \
     X(clEnqueueNDRangeKernel)             \
     X(clEnqueueNativeKernel)              \

@@ -41,37 +41,33 @@ void rd_opencl_movers_free(struct rd_opencl_device *d, struct rd_opencl_movers *
         if (m->fill[i])
             RD_CL_RELEASE(d->backend, clReleaseKernel, m->fill[i]);
     }
+    if (m->program)
+        rd_opencl_program_put(d->backend, m->program);
     memset(m, 0, sizeof *m);
 }
 
 static rondo_status make_movers(struct rd_opencl_device *d, struct rd_opencl_movers *m)
 {
+    const struct rd_kernel_source s = { RONDO_OPENCL_C, source, sizeof source - 1, NULL, NULL, 0 };
+    rondo_status status = rd_opencl_program_get(d, &s, &m->program);
     cl_int error = 0;
+    if (status)
+        return status;
     for (int i = 0; i < RD_OPENCL_WIDTHS && !error; i++) {
-        RD_CL_NEW(d->backend, error, m->copy[i], clCreateKernel, d->moves->program, copy_names[i]);
+        RD_CL_NEW(d->backend, error, m->copy[i], clCreateKernel, m->program->program,
+                  copy_names[i]);
         if (!error)
-            RD_CL_NEW(d->backend, error, m->fill[i], clCreateKernel, d->moves->program,
+            RD_CL_NEW(d->backend, error, m->fill[i], clCreateKernel, m->program->program,
                       fill_names[i]);
     }
     return error ? rd_opencl_failed(d, "clCreateKernel", error) : RONDO_OK;
-}
-
-/* The program is compiled when the device first needs it. */
-static rondo_status need_program(struct rd_opencl_device *d)
-{
-    const struct rd_kernel_source s = { RONDO_OPENCL_C, source, sizeof source - 1, NULL, NULL, 0 };
-    return d->moves ? RONDO_OK : rd_opencl_program_get(d, &s, &d->moves);
 }
 
 rondo_status rd_opencl_movers_new(struct rd_opencl_device *d, struct rd_opencl_movers *m)
 {
     rondo_status status;
     memset(m, 0, sizeof *m);
-    pthread_mutex_lock(&d->lock);
-    status = need_program(d);
-    pthread_mutex_unlock(&d->lock);
-    if (!status)
-        status = make_movers(d, m);
+    status = make_movers(d, m);
     if (status)
         rd_opencl_movers_free(d, m);
     return status;
@@ -266,8 +262,10 @@ int rd_opencl_needs_movers(const struct rd_opencl_device *d, const struct rd_com
            (c->kind == RD_COMMAND_COPY || c->kind == RD_COMMAND_FILL);
 }
 
-rondo_status rd_opencl_move_kernel(struct rd_opencl_device *d, const struct rd_opencl_move *move,
-                                   cl_kernel *kernel, size_t *global)
+rondo_status rd_opencl_move_kernel(struct rd_opencl_device *d,
+                                   const struct rd_opencl_movers *movers,
+                                   const struct rd_opencl_move *move, cl_kernel *kernel,
+                                   size_t *global)
 {
     struct rd_opencl_move m = folded(move);
     int w = width_of(&m);
@@ -276,7 +274,7 @@ rondo_status rd_opencl_move_kernel(struct rd_opencl_device *d, const struct rd_o
     *kernel = NULL;
     if (!kernel_may(d, &m))
         return RONDO_OK;
-    RD_CL_NEW(d->backend, error, *kernel, clCreateKernel, d->moves->program,
+    RD_CL_NEW(d->backend, error, *kernel, clCreateKernel, movers->program->program,
               m.from ? copy_names[w] : fill_names[w]);
     if (error) {
         *kernel = NULL;
@@ -310,18 +308,8 @@ rondo_status rd_opencl_enqueue_move(struct rd_opencl_device *d, cl_command_queue
 static rondo_status copy_locked(struct rd_opencl_device *d, const struct rd_device_copy *copy)
 {
     const struct rd_opencl_move m = { .to = copy->to, .from = copy->from, .box = copy->box };
-    rondo_status status = RONDO_OK;
-    if (!d->native && !d->movers.copy[0]) {
-        status = need_program(d);
-        if (!status)
-            status = make_movers(d, &d->movers);
-        if (status) {
-            rd_opencl_movers_free(d, &d->movers);
-            return status;
-        }
-    }
-    status = rd_opencl_enqueue_move(d, d->queue, &d->movers, &m,
-                                    (struct rd_opencl_events){ NULL, NULL });
+    rondo_status status = rd_opencl_enqueue_move(d, d->queue, &d->movers, &m,
+                                                 (struct rd_opencl_events){ NULL, NULL });
     if (status) {
         rd_opencl_drain(d, d->queue);
         return status;

@@ -10,11 +10,11 @@
 #include "src/base/os.h"
 #include "src/device/opencl_state.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum {
     SAME_BEFORE = 2, /* submissions with the same addresses before it is recorded */
-    SAMPLES = 12,    /* of each way */
     TRIAL_MAX = 400  /* submissions, if few of them find the queue empty */
 };
 
@@ -194,7 +194,7 @@ static rondo_status record_one(struct rd_segment *s, const struct rd_segment_cal
         status = clone_kernel(s, call, command);
     } else {
         const struct rd_opencl_move m = rd_opencl_move_of(s, call, command);
-        status = rd_opencl_move_kernel(d, &m, &s->record.kernel[command], global);
+        status = rd_opencl_move_kernel(d, &s->movers, &m, &s->record.kernel[command], global);
     }
     *can = s->record.kernel[command] != NULL;
     if (status || !*can)
@@ -251,19 +251,31 @@ static void start(struct rd_segment *s, const struct rd_segment_call *call, rond
     become(s, always ? RD_OPENCL_RECORD_USED : RD_OPENCL_RECORD_TRIAL);
 }
 
+static int compare(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The recording has to be clearly faster: by a tenth, in the middle of all samples. */
+static int recorded_is_faster(struct rd_opencl_record *r)
+{
+    for (int way = 0; way < 2; way++)
+        qsort(r->took_ns[way], RD_OPENCL_SAMPLES, sizeof(int64_t), compare);
+    return r->took_ns[1][RD_OPENCL_SAMPLES / 2] < r->took_ns[0][RD_OPENCL_SAMPLES / 2] * 9 / 10;
+}
+
 /* How long the entry's last submission took, if that is wanted. */
 static void take_sample(struct rd_segment *s, struct rd_opencl_entry *e)
 {
     struct rd_opencl_record *r = &s->record;
     int way = e->trial - 1;
-    int64_t took = e->end_ns - e->submit_ns;
     e->trial = 0;
-    if (way < 0 || r->samples[way] == SAMPLES)
+    if (way < 0 || r->samples[way] == RD_OPENCL_SAMPLES)
         return;
-    if (!r->samples[way] || took < r->least_ns[way])
-        r->least_ns[way] = took;
-    if (++r->samples[way] == SAMPLES && r->samples[!way] == SAMPLES)
-        become(s, r->least_ns[1] < r->least_ns[0] ? RD_OPENCL_RECORD_USED : RD_OPENCL_RECORD_NONE);
+    r->took_ns[way][r->samples[way]++] = e->end_ns - e->submit_ns;
+    if (r->samples[0] == RD_OPENCL_SAMPLES && r->samples[1] == RD_OPENCL_SAMPLES)
+        become(s, recorded_is_faster(r) ? RD_OPENCL_RECORD_USED : RD_OPENCL_RECORD_NONE);
 }
 
 /* Either way in turn; only what finds the queue empty is a sample. */

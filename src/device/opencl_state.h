@@ -14,6 +14,7 @@ enum { RD_OPENCL_DEVICES_MAX = 64, RD_OPENCL_PLATFORMS_MAX = 16 };
  * item moves, 1, 4, 8 and 16 bytes. */
 enum { RD_OPENCL_WIDTHS = 4 };
 struct rd_opencl_movers {
+    struct rd_opencl_program *program;
     cl_kernel copy[RD_OPENCL_WIDTHS], fill[RD_OPENCL_WIDTHS];
 };
 
@@ -45,8 +46,7 @@ struct rd_opencl_device {
     /* For what is no part of a replay. */
     pthread_mutex_t lock;
     cl_command_queue queue;
-    struct rd_opencl_movers movers; /* made when first needed; under the lock */
-    struct rd_opencl_program *moves;
+    struct rd_opencl_movers movers; /* unless it is native; under the lock */
 };
 
 /* A compiled image. */
@@ -94,7 +94,8 @@ struct rd_queue {
     struct rd_opencl_device *device;
     struct rd_progress *progress;
     cl_command_queue queue;
-    uint64_t submitted; /* the latest value */
+    cl_command_queue timed; /* for timed calls */
+    uint64_t submitted;     /* the latest value */
 };
 
 /* An argument that may change from one call to the next, and what the kernel object has. */
@@ -126,6 +127,7 @@ struct rd_opencl_entry {
 
 /* A segment as a command buffer: recorded with kernel objects of its own, once it looks as if its
  * addresses stayed. */
+enum { RD_OPENCL_SAMPLES = 15 };
 struct rd_opencl_record {
     rd_atomic32 state;            /* RD_OPENCL_RECORD_...; changed by who submits */
     cl_command_buffer_khr buffer; /* NULL: not recorded */
@@ -136,7 +138,7 @@ struct rd_opencl_record {
     uint32_t same;       /* submissions with those */
     uint32_t tried;      /* submissions on trial */
     uint32_t samples[2]; /* of either way: enqueued one by one, recorded */
-    int64_t least_ns[2]; /* of them */
+    int64_t took_ns[2][RD_OPENCL_SAMPLES];
 };
 enum {
     RD_OPENCL_RECORD_NONE, /* it cannot be, or was slower */
@@ -178,7 +180,6 @@ rondo_status rd_opencl_allocate(struct rd_backend *b, uint32_t device, size_t by
 void rd_opencl_release(struct rd_backend *b, uint32_t device, void *memory);
 rondo_status rd_opencl_allocate_pinned(struct rd_backend *b, size_t bytes, void **memory);
 void rd_opencl_release_pinned(struct rd_backend *b, void *memory);
-void rd_opencl_blocks_free(struct rd_backend *b); /* at the end */
 /* Whether [address, address + bytes) is memory of the device's context. */
 int rd_opencl_is_ours(const struct rd_opencl_device *d, const void *address, size_t bytes);
 
@@ -212,8 +213,10 @@ void rd_opencl_movers_free(struct rd_opencl_device *d, struct rd_opencl_movers *
 int rd_opencl_needs_movers(const struct rd_opencl_device *d, const struct rd_command *c);
 /* A kernel object that makes this move, its arguments set, and its three global sizes; NULL: no
  * kernel can. Movers have been made. */
-rondo_status rd_opencl_move_kernel(struct rd_opencl_device *d, const struct rd_opencl_move *move,
-                                   cl_kernel *kernel, size_t *global);
+rondo_status rd_opencl_move_kernel(struct rd_opencl_device *d,
+                                   const struct rd_opencl_movers *movers,
+                                   const struct rd_opencl_move *move, cl_kernel *kernel,
+                                   size_t *global);
 rondo_status rd_opencl_enqueue_move(struct rd_opencl_device *d, cl_command_queue queue,
                                     const struct rd_opencl_movers *movers,
                                     const struct rd_opencl_move *move, struct rd_opencl_events ev);

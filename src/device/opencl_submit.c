@@ -3,7 +3,8 @@
  *
  * Only the last command of a submission has an event, whose callback raises the queue's progress:
  * it is kept until its frame is used again, since a driver may still be busy with it behind the
- * callback. A timed submission has events of every command. */
+ * callback. A timed submission has events of every command, and goes to a queue that measures: the
+ * main queue does not, since that costs a tenth of a submission (PoCL). */
 #include "src/base/os.h"
 #include "src/device/opencl_state.h"
 
@@ -71,10 +72,15 @@ static rondo_status set_changed(struct rd_segment *s, const struct rd_segment_ca
 
 /* ---- one command */
 
-static rondo_status enqueue_marker(struct rd_queue *q, cl_event *event)
+static cl_command_queue queue_of(const struct rd_segment *s, const struct rd_segment_call *call)
+{
+    return call->timed ? s->queue->timed : s->queue->queue;
+}
+
+static rondo_status enqueue_marker(struct rd_queue *q, cl_command_queue queue, cl_event *event)
 {
     cl_int error;
-    RD_CL(q->device->backend, error, clEnqueueMarkerWithWaitList, q->queue, 0, NULL, event);
+    RD_CL(q->device->backend, error, clEnqueueMarkerWithWaitList, queue, 0, NULL, event);
     return error ? rd_opencl_failed(q->device, "clEnqueueMarkerWithWaitList", error) : RONDO_OK;
 }
 
@@ -92,7 +98,7 @@ static rondo_status enqueue_kernel(struct rd_segment *s, const struct rd_segment
         global[i] = c->global[i];
         local[i] = c->local[i];
     }
-    RD_CL(d->backend, error, clEnqueueNDRangeKernel, s->queue->queue, c->kernel->kernel,
+    RD_CL(d->backend, error, clEnqueueNDRangeKernel, queue_of(s, call), c->kernel->kernel,
           c->dimensions, NULL, global, c->local[0] ? local : NULL, 0, NULL, ev.last);
     return error ? rd_opencl_failed(d, "clEnqueueNDRangeKernel", error) : RONDO_OK;
 }
@@ -132,7 +138,7 @@ static rondo_status enqueue_move(struct rd_segment *s, const struct rd_segment_c
                                  uint32_t command, struct rd_opencl_events ev)
 {
     const struct rd_opencl_move m = rd_opencl_move_of(s, call, command);
-    return rd_opencl_enqueue_move(s->queue->device, s->queue->queue, &s->movers, &m, ev);
+    return rd_opencl_enqueue_move(s->queue->device, queue_of(s, call), &s->movers, &m, ev);
 }
 
 /* What the function enqueues has no events of ours: markers before and behind it have. */
@@ -140,14 +146,15 @@ static rondo_status enqueue_launch(struct rd_segment *s, const struct rd_segment
                                    uint32_t command, struct rd_opencl_events ev)
 {
     const struct rd_command *c = &s->command[command];
-    rondo_status status = ev.first ? enqueue_marker(s->queue, ev.first) : RONDO_OK;
+    cl_command_queue queue = queue_of(s, call);
+    rondo_status status = ev.first ? enqueue_marker(s->queue, queue, ev.first) : RONDO_OK;
     int failed;
     if (status)
         return status;
-    failed = c->launch(c->launch_context, call, s->queue->queue);
+    failed = c->launch(c->launch_context, call, queue);
     if (failed)
         return rd_error(RONDO_ERR_FAILED, "its function returned %d", failed);
-    return ev.last ? enqueue_marker(s->queue, ev.last) : RONDO_OK;
+    return ev.last ? enqueue_marker(s->queue, queue, ev.last) : RONDO_OK;
 }
 
 static rondo_status enqueue(struct rd_segment *s, const struct rd_segment_call *call,
@@ -172,12 +179,12 @@ static rondo_status send_params(struct rd_segment *s, const struct rd_segment_ca
     cl_int error;
     if (!s->params)
         return RONDO_OK;
-    RD_CL(d->backend, error, clEnqueueSVMMemcpy, s->queue->queue, CL_FALSE,
+    RD_CL(d->backend, error, clEnqueueSVMMemcpy, queue_of(s, call), CL_FALSE,
           s->params + call->frame * s->params_pitch, call->params, s->params_bytes, 0, NULL, NULL);
     return error ? rd_opencl_failed(d, "clEnqueueSVMMemcpy of parameters", error) : RONDO_OK;
 }
 
-/* ---- the whole segment */
+/* ---- the end of a submission */
 
 static void CL_CALLBACK ended(cl_event event, cl_int state, void *context)
 {
@@ -216,18 +223,59 @@ static struct rd_opencl_events events_of(const struct rd_segment_call *call,
     return none;
 }
 
+/* ---- timed calls: on a queue of their own, between what the main queue has before and behind */
+
+static rondo_status enqueue_barrier(struct rd_queue *q, cl_command_queue queue, cl_event event)
+{
+    cl_int error;
+    RD_CL(q->device->backend, error, clEnqueueBarrierWithWaitList, queue, 1, &event, NULL);
+    return error ? rd_opencl_failed(q->device, "clEnqueueBarrierWithWaitList", error) : RONDO_OK;
+}
+
+static rondo_status flush(struct rd_queue *q, cl_command_queue queue)
+{
+    cl_int error;
+    RD_CL(q->device->backend, error, clFlush, queue);
+    return error ? rd_opencl_failed(q->device, "clFlush", error) : RONDO_OK;
+}
+
+static rondo_status fork_timed(struct rd_queue *q)
+{
+    cl_event before;
+    rondo_status status = enqueue_marker(q, q->queue, &before);
+    if (status)
+        return status;
+    status = flush(q, q->queue);
+    if (!status)
+        status = enqueue_barrier(q, q->timed, before);
+    RD_CL_RELEASE(q->device->backend, clReleaseEvent, before);
+    return status;
+}
+
+static rondo_status join_timed(struct rd_queue *q, cl_event last)
+{
+    rondo_status status = flush(q, q->timed);
+    return status ? status : enqueue_barrier(q, q->queue, last);
+}
+
+/* ---- the whole segment */
+
 /* The commands, and an event behind them all in e->last or, of a timed call, *behind. */
 static rondo_status enqueue_all(struct rd_segment *s, const struct rd_segment_call *call,
                                 struct rd_opencl_entry *e, cl_event *behind, uint32_t *command)
 {
     uint32_t last = s->count;
     rondo_status status;
-    if (call->timed)
-        e->submit_ns = rd_os.now_ns();
     while (last && !runs(s, call, last - 1))
         last--;
     *command = s->count;
-    status = last ? send_params(s, call) : enqueue_marker(s->queue, &e->last);
+    status = !last         ? enqueue_marker(s->queue, s->queue->queue, &e->last)
+             : call->timed ? fork_timed(s->queue)
+                           : RONDO_OK;
+    if (call->timed)
+        e->submit_ns = rd_os.now_ns();
+    if (last && !status)
+        status = send_params(s, call);
     for (uint32_t i = 0; i < last && !status; i++) {
         if (!runs(s, call, i))
             continue;
@@ -238,15 +286,16 @@ static rondo_status enqueue_all(struct rd_segment *s, const struct rd_segment_ca
         return status;
     *command = s->count;
     *behind = last && call->timed ? e->timed[2 * last - 1] : e->last;
-    return RONDO_OK;
+    return last && call->timed ? join_timed(s->queue, *behind) : RONDO_OK;
 }
 
 static rondo_status hand_over(struct rd_segment *s, struct rd_opencl_entry *e, cl_event behind)
 {
     struct rd_opencl_device *d = s->queue->device;
     cl_int error;
-    if (RD_CL(d->backend, error, clFlush, s->queue->queue))
-        return rd_opencl_failed(d, "clFlush", error);
+    rondo_status status = flush(s->queue, s->queue->queue);
+    if (status)
+        return status;
     if (RD_CL(d->backend, error, clSetEventCallback, behind, CL_COMPLETE, ended, e))
         return rd_opencl_failed(d, "clSetEventCallback", error);
     return RONDO_OK;
@@ -257,7 +306,7 @@ static rondo_status hand_over(struct rd_segment *s, struct rd_opencl_entry *e, c
 static rondo_status undo(struct rd_segment *s, struct rd_opencl_entry *e, rondo_status status)
 {
     struct rd_queue *q = s->queue;
-    if (!rd_opencl_drain(q->device, q->queue))
+    if (!rd_opencl_drain(q->device, q->timed) || !rd_opencl_drain(q->device, q->queue))
         status = RONDO_ERR_DEVICE_LOST;
     if (status == RONDO_ERR_DEVICE_LOST)
         rd_progress_fail(q->progress, rd_error_text());
@@ -305,10 +354,8 @@ static rondo_status wait_for(struct rd_queue *q, cl_event event)
     const struct rd_opencl_watch *w = rd_load_acquire(&rd_opencl_watching);
     cl_int error, state = 0;
     RD_CL(d->backend, error, clWaitForEvents, 1, &event);
-    if (error && error != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
-        rd_opencl_drain(d, q->queue);
-        return rd_opencl_failed(d, "clWaitForEvents", error);
-    }
+    if (error && error != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
+        return rd_opencl_failed(d, "clWaitForEvents", error); /* undo waits for it */
     RD_CL(d->backend, error, clGetEventInfo, event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state,
           &state, NULL);
     if (error)
@@ -352,7 +399,9 @@ rondo_status rd_opencl_segment_step(struct rd_segment *s, const struct rd_segmen
     e->trial = 0;
     e->submit_ns = rd_os.now_ns();
     set_anew(s);
-    status = send_params(s, call);
+    status = rd_opencl_finish(s->queue->device, s->queue->queue);
+    if (!status)
+        status = send_params(s, call);
     for (uint32_t i = 0; i < s->count && !status; i++) {
         if (!runs(s, call, i))
             continue;
@@ -361,7 +410,7 @@ rondo_status rd_opencl_segment_step(struct rd_segment *s, const struct rd_segmen
     }
     if (!status) {
         *command = s->count;
-        status = rd_opencl_finish(s->queue->device, s->queue->queue);
+        status = rd_opencl_finish(s->queue->device, queue_of(s, call));
     }
     if (status)
         return undo(s, e, status);

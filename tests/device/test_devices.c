@@ -79,6 +79,59 @@ Test(devices, all_is_what_there_is)
     cr_expect_eq(rd_load_relaxed(&a.bytes), 0);
 }
 
+/* ---- drivers. What is loaded stays so for the process: each of these has its own. */
+
+Test(devices, without_a_driver_the_message_says_what_to_install)
+{
+    setenv("OCL_ICD_VENDORS", "/nowhere", 1);
+    refused("opencl", "Debian package");
+    refused("opencl:0", "Debian package");
+    struct rd_allocator a;
+    struct rd_devices *d = NULL;
+    rig_allocator(&a);
+    cr_expect_eq(rd_devices_open(&a, "all", 0, &d), RONDO_OK, "%s", rd_error_text());
+    rd_devices_close(d);
+}
+
+/* PoCL alone has this variable, and such devices. */
+static int pocl_with(const char *devices)
+{
+    struct rd_allocator a;
+    struct rd_devices *d = NULL;
+    setenv("POCL_DEVICES", devices, 1);
+    rig_allocator(&a);
+    if (rd_devices_open(&a, "opencl", 0, &d) && strstr(rd_error_text(), "Debian package"))
+        return 0;
+    int pocl = !d || !strncmp(d->device[0].hardware.name, "pthread", 7);
+    rd_devices_close(d);
+    return pocl;
+}
+
+Test(devices, one_that_cannot_be_used_says_why)
+{
+    if (!pocl_with("basic"))
+        cr_skip_test("the driver is not PoCL");
+    refused("opencl:0", "does not tell when work has ended");
+    refused("opencl", "none of 1 devices can be used: PoCL's 'basic' device");
+}
+
+Test(devices, two_of_one_platform_are_peers)
+{
+    struct rd_allocator a;
+    struct rd_devices *d = NULL;
+    if (!pocl_with("pthread pthread"))
+        cr_skip_test("the driver is not PoCL");
+    rig_allocator(&a);
+    cr_assert_eq(rd_devices_open(&a, "opencl:1,opencl:0/1", 0, &d), RONDO_OK, "%s",
+                 rd_error_text());
+    cr_assert_eq(d->count, 2);
+    cr_expect_eq(d->backends, 1);
+    cr_expect(rd_devices_peers(d, 0, 1));
+    cr_expect(d->device[0].number == 0 && d->device[1].number == 1);
+    rd_devices_close(d);
+    cr_expect_eq(rd_load_relaxed(&a.bytes), 0);
+}
+
 /* ---- with devices */
 
 static struct rd_devices *opened(struct rd_allocator *a, const char *list, uint64_t bytes)
@@ -196,6 +249,11 @@ Test(devices, a_runtime_opens_what_it_is_told)
     cr_expect(*info.name && info.units >= 1 && !info.used_bytes && !info.lost);
     cr_expect_str_eq(info.backend, "opencl");
     cr_expect_eq(info.limit_bytes, 123456);
+    info.limit_bytes = 77; /* an older program's struct ends before it */
+    cr_assert_eq(rondo_runtime_device_sized(rt, RONDO_GPU(0), &info,
+                                            offsetof(rondo_device_info, limit_bytes)),
+                 RONDO_OK);
+    cr_expect_eq(info.limit_bytes, 77);
     cr_expect_eq(rondo_runtime_device(rt, RONDO_GPU(1), &info), RONDO_ERR_INVALID);
     cr_expect_eq(rondo_runtime_device(rt, RONDO_CPU(0), &info), RONDO_ERR_INVALID);
     cr_expect_eq(rondo_runtime_device(rt, RONDO_GPU(0), NULL), RONDO_ERR_INVALID);
