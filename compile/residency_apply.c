@@ -193,6 +193,8 @@ static rondo_status apply(struct applying *x,
     const struct rd_residency *r = x->r;
     rondo_status status = RONDO_OK;
     uint32_t i;
+    rd_free_array(&x->to->rt->alloc, x->to->sequence, r->nodes, sizeof *x->to->sequence);
+    x->to->sequence = NULL;
     for (i = 0; i < r->twins && !status; i++)
         status = add_twin(x, &r->twin[i], place, context);
     if (status)

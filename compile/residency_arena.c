@@ -178,11 +178,13 @@ static void alone_in(struct rd_resid *w, uint32_t place, struct rd_boxes *alone)
     w->failed |= failed != 0;
 }
 
-/* Whether what is in a box will be asked for, by a node or by the end of the replay. */
-static int is_wanted(const struct rd_resid *w, uint32_t line, const rondo_region *box)
+/* Whether what is in a box will be asked for, by a node from a position on or by the end of the
+ * replay. */
+static int is_wanted(const struct rd_resid *w, uint32_t line, const rondo_region *box,
+                     uint32_t position)
 {
     return !w->body[w->line[line].body].temporary ||
-           rd_resid_next(w, line, box, RD_UNDECIDED, 1, 0) != NULL;
+           rd_resid_next(w, line, box, RD_UNDECIDED, 1, position) != NULL;
 }
 
 static void give_up(struct rd_resid *w, uint32_t place)
@@ -192,17 +194,17 @@ static void give_up(struct rd_resid *w, uint32_t place)
     struct rd_boxes alone = { NULL, 0, 0 };
     alone_in(w, place, &alone);
     for (i = 0; i < alone.count && !w->failed; i++)
-        if (is_wanted(w, line, &alone.item[i]))
+        if (is_wanted(w, line, &alone.item[i], w->position))
             rd_resid_bring(w, line, host, &alone.item[i]);
     rd_boxes_free(w->alloc, &alone);
     release(w, place);
     w->evictions++;
 }
 
-/* When a place is used again: the position of a visit, or never. */
-static uint32_t next_use(const struct rd_resid *w, const struct rd_place *p)
+/* When a place is used, from a position on: the position of a visit, or never. */
+static uint32_t next_use(const struct rd_resid *w, const struct rd_place *p, uint32_t position)
 {
-    const struct rd_visit *v = rd_resid_next(w, p->line, &p->box, p->memory, 0, 0);
+    const struct rd_visit *v = rd_resid_next(w, p->line, &p->box, p->memory, 0, position);
     return v ? v->position : RD_NOWHERE;
 }
 
@@ -216,7 +218,7 @@ static int evict(struct rd_resid *w, uint32_t memory)
         const struct rd_place *p = &w->places.item[a->live.item[i]];
         if (p->pinned == w->position + 1)
             continue;
-        next = next_use(w, p);
+        next = next_use(w, p, w->position);
         if (!victim || next > latest) {
             victim = a->live.item[i] + 1;
             latest = next;
@@ -281,11 +283,11 @@ void rd_resid_tidy(struct rd_resid *w, uint32_t line)
     for (p = w->line[line].place; p && !w->failed; p = next) {
         next = w->places.item[p - 1].next;
         if (w->places.item[p - 1].current.count &&
-            next_use(w, &w->places.item[p - 1]) != RD_NOWHERE)
+            next_use(w, &w->places.item[p - 1], w->position + 1) != RD_NOWHERE)
             continue;
         alone_in(w, p, &alone);
         for (i = keep = 0; i < alone.count; i++)
-            keep |= (uint32_t)is_wanted(w, line, &alone.item[i]);
+            keep |= (uint32_t)is_wanted(w, line, &alone.item[i], w->position + 1);
         if (!keep)
             release(w, p);
     }

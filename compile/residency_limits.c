@@ -249,10 +249,9 @@ static rondo_status refuse_end(const struct offers *x, const struct offer *o, ui
                     (unsigned long long)(o->bytes - left));
 }
 
-/* Gives the best `keep` offers their instances, the others none; the bytes left, or UINT64_MAX:
- * they do not fit. *over: the first that does not. */
-static uint64_t give(const struct offers *x, uint32_t keep, const struct offer **over,
-                     uint64_t *left)
+/* Gives the best `keep` offers their instances, the others none. 0: they do not fit, *over being
+ * the first that does not. *left: the bytes left. */
+static int give(const struct offers *x, uint32_t keep, const struct offer **over, uint64_t *left)
 {
     uint32_t i;
     *left = x->w->in->room[x->memory - 1];
@@ -261,10 +260,10 @@ static uint64_t give(const struct offers *x, uint32_t keep, const struct offer *
     for (i = 0; i < keep; i++) {
         *over = &x->offer[i];
         if (x->offer[i].bytes > *left)
-            return UINT64_MAX;
+            return 0;
         *left -= x->offer[i].bytes;
     }
-    return *left;
+    return 1;
 }
 
 /* As many instances as leave each node its room. */
@@ -276,7 +275,7 @@ static rondo_status settle(const struct offers *x)
     while (asked < x->count && x->offer[asked].asked)
         asked++;
     for (;; keep = keep > asked + step ? keep - step : asked) {
-        if (give(x, keep, &over, &left) != UINT64_MAX) {
+        if (give(x, keep, &over, &left)) {
             most = most_bytes(x, &node, &access);
             if (most <= left)
                 break;

@@ -5,13 +5,13 @@
 /* How many visits are looked at for what is a matter of speed alone. */
 enum { AHEAD_MOST = 4096 };
 
-/* The first visit of a line behind a position. */
-static uint32_t behind(const struct rd_resid *w, const struct rd_line *l, uint32_t position)
+/* The first visit of a line from a position on. */
+static uint32_t from_on(const struct rd_resid *w, const struct rd_line *l, uint32_t position)
 {
     uint32_t low = l->visit, high = l->visit + l->visits;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (w->visit[middle].position <= position)
+        if (w->visit[middle].position < position)
             low = middle + 1;
         else
             high = middle;
@@ -54,18 +54,10 @@ static uint32_t line_after(const struct rd_resid *w, uint32_t line)
 
 const struct rd_visit *rd_resid_next(const struct rd_resid *w, uint32_t line,
                                      const rondo_region *box, uint32_t memory, int reads,
-                                     int around)
+                                     uint32_t position)
 {
     const struct rd_line *l = &w->line[line];
-    const struct rd_visit *v =
-        look(w, behind(w, l, w->position), l->visit + l->visits, box, memory, reads);
-    if (v || !around)
-        return v;
-    line = line_after(w, line);
-    if (line == RD_NOWHERE)
-        return NULL;
-    l = &w->line[line];
-    return look(w, l->visit, l->visit + l->visits, box, memory, reads);
+    return look(w, from_on(w, l, position), l->visit + l->visits, box, memory, reads);
 }
 
 /* The position of the next node that touches everything, behind the present one; RD_NOWHERE: none.
@@ -103,7 +95,7 @@ uint32_t rd_resid_next_reader(const struct rd_resid *w, uint32_t line, const ron
 {
     const struct rd_line *l = &w->line[line];
     uint32_t fence = w->body[l->body].temporary ? RD_NOWHERE : next_fence(w);
-    uint32_t m = reader(w, behind(w, l, w->position), l->visit + l->visits, box, fence);
+    uint32_t m = reader(w, from_on(w, l, w->position + 1), l->visit + l->visits, box, fence);
     if (m != RD_NOWHERE)
         return m;
     line = line_after(w, line);

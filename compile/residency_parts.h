@@ -17,7 +17,8 @@
 #include "subgraph/memory.h"
 #include "subgraph/reach.h"
 
-enum { RD_NOWHERE = UINT32_MAX, RD_UNDECIDED = 255, RD_ZONES_MOST = 1024 };
+#define RD_NOWHERE UINT32_MAX
+enum { RD_UNDECIDED = 255, RD_ZONES_MOST = 1024 };
 
 /* An access to a line, in the order of the walk. */
 struct rd_visit {
@@ -174,12 +175,12 @@ rondo_status rd_resid_bodies(struct rd_resid *w);
 void rd_resid_bodies_free(struct rd_resid *w);
 
 /* ---- residency_next.c: the next visits of a line, from the present position on. */
-/* The next one that meets `box` and is told by `want`: of `memory` (RD_UNDECIDED: of any), reading
- * if `reads`. `around`: also in the next replay. NULL: none. Copies that may run anywhere are
- * passed over where a memory is asked for. */
+/* The first one from a position on, in the same replay, that meets `box` and is of
+ * `memory` (RD_UNDECIDED: of any), and reads if `reads`. NULL: none. Copies that may run anywhere
+ * are passed over where a memory is asked for. */
 const struct rd_visit *rd_resid_next(const struct rd_resid *w, uint32_t line,
                                      const rondo_region *box, uint32_t memory, int reads,
-                                     int around);
+                                     uint32_t position);
 /* The memory in which `box` is read next, as far as that is known; RD_NOWHERE: it is not. */
 uint32_t rd_resid_next_reader(const struct rd_resid *w, uint32_t line, const rondo_region *box);
 

@@ -66,6 +66,16 @@ static int copy_counted(const struct rd_subgraph *g, struct rd_subgraph *to)
     return 1;
 }
 
+static int copy_sequence(const struct rd_subgraph *g, struct rd_subgraph *to)
+{
+    if (!g->sequence)
+        return 1;
+    to->sequence = rd_alloc_array(&to->rt->alloc, g->nodes.count, sizeof *to->sequence);
+    if (to->sequence)
+        memcpy(to->sequence, g->sequence, g->nodes.count * sizeof *to->sequence);
+    return to->sequence != NULL;
+}
+
 struct rd_subgraph *rd_subgraph_copy(const struct rd_subgraph *g)
 {
     struct rd_subgraph *to = rd_zalloc(&g->rt->alloc, sizeof *to, _Alignof(struct rd_subgraph));
@@ -79,7 +89,8 @@ struct rd_subgraph *rd_subgraph_copy(const struct rd_subgraph *g)
     to->tokens_end = g->tokens_end;
     rd_store_relaxed(&to->refs, 1); /* not shared yet */
     to->name = rd_strdup(&g->rt->alloc, g->name);
-    if (to->name && copy_plain(g, to) && copy_slots(g, to) && copy_counted(g, to))
+    if (to->name && copy_plain(g, to) && copy_slots(g, to) && copy_counted(g, to) &&
+        copy_sequence(g, to))
         return to;
     rd_subgraph_unref(to);
     return NULL;

@@ -27,8 +27,7 @@ void rd_mark_take(const struct rd_subgraph *g, struct rd_mark *mark);
 /* Takes back everything added since, without calling any `release`. */
 void rd_mark_restore(struct rd_subgraph *g, const struct rd_mark *mark);
 
-/* copy.c: one reference, no handle, nodes in the order of their indices; NULL when there is no
- * memory. */
+/* copy.c: one reference, no handle; NULL when there is no memory. */
 struct rd_subgraph *rd_subgraph_copy(const struct rd_subgraph *g);
 rondo_status rd_no_memory(const struct rd_subgraph *g);
 /* Copies a name; the same text twice in a row is kept once. */
