@@ -243,8 +243,10 @@ rondo_status rd_residency(struct rd_allocator *a, const struct rd_residency_inpu
     struct rd_residency *r = rd_zalloc(a, sizeof *r, _Alignof(struct rd_residency));
     struct rd_resid *w = rd_zalloc(a, sizeof *w, _Alignof(struct rd_resid));
     rondo_status status = r && w ? RONDO_OK : no_memory(in->g);
+    if (r)
+        r->alloc = a;
     if (!status) {
-        r->alloc = w->alloc = a;
+        w->alloc = a;
         w->in = in;
         w->g = in->g;
         r->memories = w->memories = 1 + in->devices;

@@ -165,7 +165,7 @@ static void join_ranges(const struct classes *c, struct range *r, size_t count)
     }
 }
 
-/* By buffer, by host address, by declaration. */
+/* By buffer, by address, by declaration. */
 static int join_slots(const struct classes *c)
 {
     const struct rd_subgraph *g = c->w->g;
@@ -181,9 +181,7 @@ static int join_slots(const struct classes *c)
         for (s = n = 0; s < g->slots.count; s++)
             for (i = 0; c->used[s] && i < g->slots.item[s].count; i++) {
                 const struct rd_buffer *b = g->slots.item[s].buffers[i];
-                if (pass && !b->base)
-                    continue;
-                r[n].first = pass ? (uintptr_t)b->base : (uintptr_t)b;
+                r[n].first = pass ? rd_buffer_address_of(b) : (uintptr_t)b;
                 r[n].end = r[n].first + (pass ? b->bytes : 1);
                 r[n++].slot = (uint32_t)s;
             }
@@ -277,8 +275,8 @@ static int apart(const struct rd_slot *s)
     for (i = 0; i < s->count; i++)
         for (k = 0; k < i; k++) {
             const struct rd_buffer *a = s->buffers[i], *b = s->buffers[k];
-            if (a == b || (a->base && b->base && a->base < b->base + b->bytes &&
-                           b->base < a->base + a->bytes))
+            uint64_t at = rd_buffer_address_of(a), bt = rd_buffer_address_of(b);
+            if (a == b || (at < bt + b->bytes && bt < at + a->bytes))
                 return 0;
         }
     return 1;
