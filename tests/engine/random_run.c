@@ -338,16 +338,33 @@ static rondo_status change(struct play *y, const struct rg_step *s)
     }
 }
 
+/* What a device's memory cannot hold at once may be refused, and is where replays overtake each
+ * other: a device's memory is one for all of them. */
+static int may_be_refused(const struct play *y, rondo_status status)
+{
+    const char *text = rondo_error_message();
+    if (status == RONDO_ERR_INVALID && y->variant->order == RONDO_CONCURRENT)
+        return strstr(text, "GPU") && strstr(text, "RONDO_CONCURRENT");
+    return (status == RONDO_ERR_INVALID || status == RONDO_ERR_MEMORY) && y->run->limited &&
+           strstr(text, "bytes") && (strstr(text, "device") || strstr(text, "GPU"));
+}
+
+static int over(const struct rg_run *run) { return atomic_load(&run->failed) || run->refused; }
+
 static void perform(struct play *y, uint32_t step)
 {
-    switch (y->run->program->step[step].kind) {
+    const enum rg_step_kind kind = y->run->program->step[step].kind;
+    rondo_status status;
+    switch (kind) {
     case RG_REPLAY:
     case RG_REPLAY_AND_WAIT: replay(y, step); break;
     case RG_WAIT: wait_exec(y, step); break;
     case RG_EVENT_WAIT: wait_event(y, step); break;
     case RG_EVENT_AT: event_at(y, step); break;
     default:
-        if (change(y, &y->run->program->step[step]) != RONDO_OK)
+        status = change(y, &y->run->program->step[step]);
+        y->run->refused = kind == RG_UPDATE && y->run->devices && may_be_refused(y, status);
+        if (status != RONDO_OK && !y->run->refused)
             rg_run_wrong(y->run, "step %u: %s", step, rondo_error_message());
         break;
     }
@@ -468,17 +485,6 @@ static rondo_status make_execs(struct play *y, const rondo_instantiate_options *
                         : rondo_instantiate_group(subgraph, members, o, y->exec);
 }
 
-/* What a device's memory cannot hold at once may be refused, and is where replays overtake each
- * other: a device's memory is one for all of them. */
-static int may_be_refused(const struct play *y, rondo_status status)
-{
-    const char *text = rondo_error_message();
-    if (status == RONDO_ERR_INVALID && y->variant->order == RONDO_CONCURRENT)
-        return strstr(text, "GPU") && strstr(text, "RONDO_CONCURRENT");
-    return (status == RONDO_ERR_INVALID || status == RONDO_ERR_MEMORY) && y->run->limited &&
-           strstr(text, "bytes") && (strstr(text, "device") || strstr(text, "GPU"));
-}
-
 static int instantiate(struct play *y)
 {
     const struct rg_program *p = y->run->program;
@@ -551,9 +557,9 @@ static void play(struct play *y)
             end_early(y, &y->recorded[m]);
     }
     (void)rg_partner_open(y->run, y->place->runtime);
-    for (uint32_t s = 0; s < p->step_count && !atomic_load(&y->run->failed); s++) {
+    for (uint32_t s = 0; s < p->step_count && !over(y->run); s++) {
         perform(y, s);
-        if (p->step[s].chore && !atomic_load(&y->run->failed))
+        if (p->step[s].chore && !over(y->run))
             chore(y, s);
     }
     for (uint32_t m = 0; m < p->member_count; m++)
@@ -563,7 +569,8 @@ static void play(struct play *y)
                      (unsigned long long)atomic_load(&y->done),
                      (unsigned long long)y->done_expected);
     rg_partner_close(y->run);
-    compare(y);
+    if (!y->run->refused)
+        compare(y);
     rg_chores_end(y->chores);
     for (uint32_t m = 0; m < p->member_count; m++)
         (void)rondo_exec_destroy(y->exec[m]);
