@@ -376,6 +376,33 @@ Test(keeper, replays_wait_for_copies_under_way)
     }
 }
 
+/* The copies that a replay needs are made no earlier than it could begin. */
+Test(keeper, copies_follow_the_events_of_the_call)
+{
+    rondo_runtime rt = open_two();
+    int64_t host[N], *gpu;
+    rondo_buffer b = wrap(rt, "u", host, N);
+    rondo_exec x = exec_of(rt, b, bump, NULL, NULL, NULL);
+    rondo_counter counter;
+    rondo_event after, e;
+    OK(rondo_counter_create(rt, 0, &counter));
+    gpu = on_gpu(b, 0);
+    for (uint64_t i = 1; i <= 20; i++) {
+        OK(rondo_buffer_touched(b, RONDO_GPU_MEMORY(0)));
+        OK(rondo_counter_event(counter, i, &after));
+        OK(rondo_replay(x, &(rondo_replay_args){ .after = &after, .after_count = 1 }, &e));
+        cr_assert_eq(rondo_event_wait(e, 100000), RONDO_ERR_AGAIN);
+        fill(gpu, N, (int64_t)(100 * i));
+        OK(rondo_counter_raise(counter, i));
+        OK(rondo_event_wait(e, -1));
+        check(host, N, (int64_t)(100 * i + 1), "written before the event");
+    }
+    OK(rondo_exec_destroy(x));
+    OK(rondo_counter_destroy(counter));
+    OK(rondo_buffer_destroy(b));
+    close_clean(rt);
+}
+
 /* What replays write waits for a sync submitted before them: it copies what was before them. */
 Test(keeper, a_sync_sees_the_replays_before_it_alone)
 {
