@@ -667,6 +667,51 @@ Test(keeper, copies_that_build_on_a_failed_one_fail_with_it)
     close_clean(rt);
 }
 
+/* ---- RONDO_DEVICE_POISON */
+
+static void check_pattern(const int64_t *p, int64_t from, int64_t count, const char *what)
+{
+    for (int64_t i = from; i < from + count; i++)
+        cr_assert_eq((uint64_t)p[i], 0xa5a5a5a5a5a5a5a5u, "%s: element %lld is %lld", what,
+                     (long long)i, (long long)p[i]);
+}
+
+Test(keeper, what_is_out_of_date_is_overwritten)
+{
+    rondo_runtime rt;
+    int64_t host[2 * N], *gpu, *other;
+    rondo_buffer left, right;
+    rondo_exec x;
+    setenv("RONDO_DEVICE_POISON", "1", 1);
+    rt = fake_open(NULL, 2, MB, NULL);
+    fill(host, 2 * N, 0);
+    left = wrap(rt, "left", host, N);
+    right = wrap(rt, "right", host + N / 2, N);
+    gpu = on_gpu(left, 0);
+    other = on_gpu(left, 1);
+    sync_to(left, RONDO_GPU_MEMORY(0));
+    sync_to(left, RONDO_GPU_MEMORY(1));
+    fill(gpu, N, 50);
+    OK(rondo_buffer_touched(left, RONDO_GPU_MEMORY(0)));
+    check_pattern(host, 0, N, "on the host");
+    check_pattern(other, 0, N, "on the other device");
+    check(host + N, N, N, "what nobody touched");
+    check(gpu, N, 50, "what is current");
+    x = exec_of(rt, right, bump, NULL, NULL, NULL); /* half of it, by way of the other wrap */
+    run(x);
+    check(host + N / 2, N / 2, 50 + N / 2 + 1, "came home and was changed");
+    check_pattern(gpu, N / 2, N / 2, "what the other wrap wrote");
+    check(gpu, N / 2, 50, "what is current still");
+    check_pattern(host, 0, N / 2, "what stayed away");
+    (void)map(left, RONDO_READ_WRITE);
+    check_pattern(gpu, 0, N, "what may be written by the map");
+    check(host, N / 2, 50, "came home");
+    OK(rondo_exec_destroy(x));
+    OK(rondo_buffer_destroy(left));
+    OK(rondo_buffer_destroy(right));
+    close_clean(rt);
+}
+
 /* ---- inside a task */
 
 static int inside(rondo_task *self, const void *arg)
