@@ -526,7 +526,7 @@ static int make_explicit(struct a_case *c, uint32_t *at)
 static void add_backward(struct a_case *c)
 {
     uint32_t n = (uint32_t)c->g->nodes.count;
-    struct rd_hand_edge e = { below(&c->seed, n), below(&c->seed, n), 0 };
+    struct rd_hand_edge e = { n ? below(&c->seed, n) : 0, n ? below(&c->seed, n) : 0, 0 };
     struct rd_graph graph;
     if (e.from <= e.to || !RD_ROOM(c->g, edges, 1))
         return;
