@@ -54,6 +54,12 @@ static const struct command commands[] = {
       "pipelined",
       command_steady },
     { "idle", "What a runtime uses that has nothing to do", "format", NULL, command_idle },
+    { "device", "What kernels on a device cost, by Rondo and by hand with OpenCL",
+      "nodes width order body replays rounds quick format",
+      "1, 10, 100 and 1000 kernels of 64 work items, in a chain and eight wide, that only add, "
+      "serial, 15 "
+      "rounds",
+      command_device },
     { "compare", "All bars, each as a ratio to something measured in the same run",
       "quick long plot schedule rounds format",
       "every graph and every implementation that was built; --schedule is of P3", command_compare },

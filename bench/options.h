@@ -55,6 +55,7 @@ int command_handover(const struct options *options);
 int command_limit(const struct options *options);
 int command_steady(const struct options *options);
 int command_idle(const struct options *options);
+int command_device(const struct options *options);
 int command_compare(const struct options *options);
 
 #endif

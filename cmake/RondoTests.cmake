@@ -164,6 +164,15 @@ foreach(example loop cholesky heat wrap rebuild rates cg trisolve md)
       ENVIRONMENT "${test_environment}")
   endif()
 endforeach()
+# Where OpenCL has a device; 3 says that it has none.
+if(TARGET example_heat)
+  add_test(NAME example_heat_device COMMAND example_heat --device opencl
+    --size 96x64 --steps 40 --tiles 3x5 --repeat 2 --output heat-device-test.png)
+  add_test(NAME example_md_device COMMAND example_md --device opencl
+    --atoms 800 --blocks 1x1x3 --steps 20 --repeat 1)
+  set_tests_properties(example_heat_device example_md_device PROPERTIES LABELS examples
+    SKIP_RETURN_CODE 3 TIMEOUT ${test_timeout} ENVIRONMENT "${test_environment}")
+endif()
 if(TARGET example_cholesky)
   add_test(NAME cholesky_inputs COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/cholesky_inputs
     $<TARGET_FILE:example_cholesky>)

@@ -112,7 +112,8 @@ static rondo_status read_args(struct rd_reader *r, const struct rd_json *tree)
         rd_read_leave(r);
         r->args.count++;
     }
-    point_at_values(r);
+    if (!status)
+        point_at_values(r);
     return status;
 }
 

@@ -15,6 +15,7 @@ enum { BATCH_MOST = 64, BATCH_LEAST = 8, TURNS_LEAST = 3, TURNS_MOST = 2000 };
 
 struct settings {
     uint64_t workers, scale, seconds;
+    const char *devices;
     int json;
 };
 
@@ -26,6 +27,7 @@ static const struct cli_option options[] = {
     { "workers", 'w', "N",
       "worker threads, one per CPU; more than there are CPUs share them (default: one per CPU)",
       CLI_NUMBER, FIELD(workers), 1, 1024, NULL },
+    { "devices", 'd', "LIST", COMMAND_DEVICES_HELP, CLI_TEXT, FIELD(devices), 0, 0, NULL },
     { "scale", 0, "N",
       "of a .stg file, nanoseconds per unit of processing time; of the others, thousandths that "
       "times are multiplied by (default: 1000, or as much less as a replay needs to compute for "
@@ -55,7 +57,8 @@ enum { KINDS = sizeof kinds / sizeof kinds[0] };
 /* A recording that is refused in any way is refused in the interpreted one, with the reason. */
 static int open_ways(struct ways *ways, const struct settings *s, const char *path)
 {
-    int status = ways_open(ways, &command_compare, path, s->workers, s->scale, TURNS_MOST);
+    int status =
+        ways_open(ways, &command_compare, path, s->workers, s->devices, s->scale, TURNS_MOST);
     for (int i = 0; i < KINDS && !status; i++) {
         status = ways_add(ways, kinds[i].name, kinds[i].mode, kinds[i].schedule, kinds[i].order);
         if (!status && kinds[i].mode == RONDO_INTERPRETED && *ways->way[i].skipped) {

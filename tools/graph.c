@@ -57,12 +57,17 @@ static void take_node(void *context, uint32_t number, const rondo_recorded_node 
         return;
     struct graph_node *n = &t->graph->node[number];
     int has_cost = number < t->cost_room && t->cost[number] > 0;
-    *n = (struct graph_node){
-        strdup(node->name), node->tag,   has_cost ? t->cost[number] : node->cost_ns,
-        node->kind,         node->flags, node->conditional
-    };
+    *n = (struct graph_node){ strdup(node->name),
+                              node->tag,
+                              has_cost ? t->cost[number] : node->cost_ns,
+                              node->kind,
+                              node->flags,
+                              node->conditional,
+                              node->on };
     t->graph->nodes = number + 1;
     t->graph->work_ns += n->cost_ns;
+    t->graph->device_ns += graph_on_device(n) ? n->cost_ns : 0;
+    t->graph->on_devices += (uint32_t)graph_on_device(n);
     t->no_memory |= !n->name;
 }
 

@@ -10,7 +10,13 @@ struct graph_node {
     uint64_t tag;
     double cost_ns; /* of tasks as the file says it, also where Rondo keeps no number that large */
     uint32_t kind, flags, conditional; /* as in rondo_recorded_node */
+    rondo_processor on;
 };
+
+static inline int graph_on_device(const struct graph_node *n)
+{
+    return n->on >> 24 == RONDO_GPU(0) >> 24;
+}
 
 struct graph_edge {
     uint32_t from, to, distance, by_hand;
@@ -27,6 +33,8 @@ struct graph {
     uint32_t inner_most; /* the most edges of distance 0 into one node */
     double critical_ns;  /* the longest path within a replay; 0 where there is a circle */
     double work_ns;      /* the sum of all costs */
+    double device_ns;    /* of these, of nodes on devices */
+    uint32_t on_devices; /* how many there are */
 };
 
 /* file_record, and the recording taken apart. `graph` is ended by graph_free, file_graph->subgraph

@@ -16,11 +16,26 @@ struct info {
     struct machine machine;
     rondo_machine seen;
     uint32_t *cpu; /* of each processor; owned */
+    uint32_t devices;
+    rondo_device_info *device; /* owned */
 };
 
 /* ---- reading */
 
 static int fail(void) { return cli_fail(&command_info, -1, "%s", rondo_error_message()); }
+
+static int ask_devices(struct info *info, rondo_runtime runtime)
+{
+    if (rondo_runtime_devices(runtime, &info->devices))
+        return fail();
+    info->device = calloc(info->devices + 1, sizeof *info->device);
+    if (!info->device)
+        return cli_fail(&command_info, -1, "out of memory");
+    for (uint32_t i = 0; i < info->devices; i++)
+        if (rondo_runtime_device(runtime, RONDO_GPU(i), &info->device[i]))
+            return fail();
+    return 0;
+}
 
 static int ask(struct info *info, rondo_runtime runtime)
 {
@@ -32,15 +47,18 @@ static int ask(struct info *info, rondo_runtime runtime)
     for (uint32_t i = 0; i < info->seen.processors; i++)
         if (rondo_processor_cpu(runtime, RONDO_CPU(i), &info->cpu[i]))
             return fail();
-    return 0;
+    return ask_devices(info, runtime);
 }
 
+/* The devices that a runtime opens where RONDO_DEVICES names some, else all that it could. */
 static int read_info(struct info *info)
 {
+    const char *named = getenv("RONDO_DEVICES");
+    const rondo_runtime_options options = { .devices = named && *named ? named : "all" };
     rondo_runtime runtime;
     if (machine_read(&info->machine))
         return cli_fail(&command_info, -1, "the machine cannot be read");
-    if (rondo_runtime_open(NULL, &runtime))
+    if (rondo_runtime_open(&options, &runtime))
         return fail();
     int bad = ask(info, runtime);
     rondo_runtime_close(runtime);
@@ -126,6 +144,18 @@ static void print_runtime(const struct info *info)
                seen->processors > 1 ? "the CPUs are busy" : "there is one processor");
 }
 
+static void print_devices(const struct info *info)
+{
+    if (!info->devices)
+        printf("%snone\n", label("devices"));
+    for (uint32_t i = 0; i < info->devices; i++) {
+        const rondo_device_info *d = &info->device[i];
+        printf("%s%" PRIu32 " %s %s: %" PRIu32 " compute unit%s, %s", label(i ? "" : "devices"), i,
+               d->backend, d->name, d->units, plural(d->units), size(d->memory_bytes));
+        printf(", of which Rondo may take %s\n", size(d->limit_bytes));
+    }
+}
+
 static void print_backend(void *context, const rondo_backend *backend)
 {
     int *lines = context;
@@ -140,6 +170,7 @@ static int print_info(const struct info *info)
     int lines = 0;
     print_machine(&info->machine, &info->seen);
     print_runtime(info);
+    print_devices(info);
     rondo_backends(print_backend, &lines);
     return EXIT_DONE;
 }
@@ -158,7 +189,7 @@ static json_t *json_info(const struct info *info)
     const struct machine *m = &info->machine;
     const rondo_machine *seen = &info->seen;
     json_t *memories = json_array(), *caches = json_array(), *cpus = json_array(),
-           *backends = json_array();
+           *backends = json_array(), *devices = json_array();
     for (uint32_t i = 0; i < m->memories; i++)
         json_array_append_new(memories,
                               json_pack("{s:I, s:I, s:I}", "node", (json_int_t)m->memory[i].node,
@@ -171,13 +202,21 @@ static json_t *json_info(const struct info *info)
                                                 (json_int_t)m->cache[i].cpus));
     for (uint32_t i = 0; i < seen->processors; i++)
         json_array_append_new(cpus, json_integer(info->cpu[i]));
+    for (uint32_t i = 0; i < info->devices; i++) {
+        const rondo_device_info *d = &info->device[i];
+        json_array_append_new(devices,
+                              json_pack("{s:o, s:s, s:I, s:I, s:I}", "name", json_text(d->name),
+                                        "backend", d->backend, "units", (json_int_t)d->units,
+                                        "memory_bytes", (json_int_t)d->memory_bytes, "limit_bytes",
+                                        (json_int_t)d->limit_bytes));
+    }
     rondo_backends(add_backend, backends);
-    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "model", m->model,
-                     "packages", (json_int_t)seen->packages, "cores", (json_int_t)seen->cores,
-                     "cpus", (json_int_t)seen->cpus, "cpus_allowed", (json_int_t)seen->allowed,
-                     "memory_bytes", (json_int_t)seen->memory_bytes, "handover_ns",
-                     (json_int_t)seen->handover_ns, "memories", memories, "caches", caches,
-                     "processors", cpus, "backends", backends);
+    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "model",
+                     m->model, "packages", (json_int_t)seen->packages, "cores",
+                     (json_int_t)seen->cores, "cpus", (json_int_t)seen->cpus, "cpus_allowed",
+                     (json_int_t)seen->allowed, "memory_bytes", (json_int_t)seen->memory_bytes,
+                     "handover_ns", (json_int_t)seen->handover_ns, "memories", memories, "caches",
+                     caches, "processors", cpus, "devices", devices, "backends", backends);
 }
 
 /* ---- the environment */
@@ -222,6 +261,7 @@ static int run(int argc, char **argv)
     status = EXIT_RUN_FAILED;
     if (!read_info(&info))
         status = settings.json ? json_print(&command_info, json_info(&info)) : print_info(&info);
+    free(info.device);
     free(info.cpu);
     return status;
 }
@@ -236,7 +276,7 @@ static const struct cli_option options[] = {
 
 static const char *const examples[] = {
     "rondo info",
-    "CPUs, memories, caches, what a hand-over costs, backends",
+    "CPUs, memories, caches, what a hand-over costs, devices, backends",
     "rondo info --env",
     "what can be set in the environment, and what is set",
     NULL,
@@ -246,10 +286,11 @@ const struct cli_command command_info = {
     .name = "info",
     .operands = "",
     .summary = "say what Rondo sees of this machine and of the environment",
-    .text = "Opens a runtime as a program would by default, and says what there is: the model, "
-            "number and caches of the CPUs, the memories, on which CPUs the runtime's processors "
-            "run, what it costs to hand work from one CPU to another (measured now), and which "
-            "backends this version has.",
+    .text =
+        "Opens a runtime as a program would by default, and says what there is: the model, "
+        "number and caches of the CPUs, the memories, on which CPUs the runtime's processors "
+        "run, what it costs to hand work from one CPU to another (measured now), the devices that "
+        "could be opened (RONDO_DEVICES: that are), and which backends there are.",
     .examples = examples,
     .options = options,
     .run = run,

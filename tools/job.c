@@ -166,6 +166,9 @@ static int make_room(struct job *job, uint32_t number)
 static rondo_status give_body(void *context, uint32_t number, rondo_task_desc *desc)
 {
     struct job *job = context;
+    /* A launch may not compute: it would keep a worker from its tasks. */
+    if (desc->on >> 24 == RONDO_GPU(0) >> 24)
+        return RONDO_OK;
     if (make_room(job, number))
         return RONDO_ERR_MEMORY;
     struct job_task *task = &job->block[number / BLOCK]->task[number % BLOCK];

@@ -22,8 +22,8 @@ struct job_block;
 
 /* What is checked: a task that has no condition runs once per replay, and its predecessors that are
  * such tasks too have run in the replay that the edge says. A task under a condition is only
- * checked for its predecessors and for not running twice. Copies, fills, waits, signals and calls
- * have no bodies of ours: edges from and to them are not checked. */
+ * checked for its predecessors and for not running twice. Copies, fills, waits, signals, calls,
+ * kernels and launches have no bodies of ours: edges from and to them are not checked. */
 struct job {
     struct file_graph file;
     struct graph graph;

@@ -20,6 +20,7 @@ enum { BATCH = 8 };
 
 struct settings {
     uint64_t workers, scale, repeat;
+    const char *devices;
     int mode, order, schedule, json;
 };
 
@@ -29,6 +30,7 @@ static const struct cli_option options[] = {
     { "workers", 'w', "N",
       "worker threads, one per CPU; more than there are CPUs share them (default: one per CPU)",
       CLI_NUMBER, FIELD(workers), 1, 1024, NULL },
+    { "devices", 'd', "LIST", COMMAND_DEVICES_HELP, CLI_TEXT, FIELD(devices), 0, 0, NULL },
     { "scale", 0, "N",
       "of a .stg file, nanoseconds per unit of processing time; of the others, thousandths that "
       "times are multiplied by (default: 1000, or as much less as a replay needs to compute for "
@@ -55,7 +57,7 @@ static int open_ways(struct ways *ways, const struct settings *s, const char *pa
 {
     static const uint32_t schedule[] = { RONDO_SCHEDULE_AUTO, RONDO_STATIC, RONDO_DATAFLOW };
     static const uint32_t order[] = { RONDO_SERIAL, RONDO_PIPELINED, RONDO_CONCURRENT };
-    int status = ways_open(ways, &command_run, path, s->workers, s->scale, s->repeat);
+    int status = ways_open(ways, &command_run, path, s->workers, s->devices, s->scale, s->repeat);
     if (!status)
         status = ways_add(ways, "in order", 0, 0, RONDO_SERIAL);
     if (!status && s->mode != MODE_COMPILED)
@@ -107,7 +109,7 @@ static struct figures figures_of(const struct ways *ways, const struct way *way)
 {
     const struct graph *g = &ways->job.graph;
     double makespan = ways_min_us(way) * 1e3, in_order = ways_min_us(&ways->way[0]) * 1e3;
-    double processors = way->counts.processors, shared = g->work_ns / processors;
+    double processors = way->counts.processors, shared = (g->work_ns - g->device_ns) / processors;
     /* Overlapping replays are not held back by one replay's critical path. */
     double bound = shared > g->critical_ns || way->order != RONDO_SERIAL ? shared : g->critical_ns;
     if (!way->mode)
@@ -240,6 +242,10 @@ const struct cli_command command_run = {
         "Replays the graph in FILE: a Standard Task Graph file, a recorded workflow (WfFormat) or "
         "a recording of Rondo's own as JSON; which of them is told by what it holds. Each task "
         "computes for its time and checks that it runs once per replay, after its predecessors.\n"
+        "\n"
+        "What runs on devices needs --devices: kernels compute on memory of zeros, launches "
+        "enqueue "
+        "nothing.\n"
         "\n"
         "Speed-up: against the row `in order`, which calls the bodies on one thread. Of bound: the "
         "longer of the critical path and the serial sum over the processors, divided by the "

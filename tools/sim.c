@@ -134,6 +134,14 @@ static rondo_simulate_options options_of(const struct sim *sim, const struct mod
     };
 }
 
+/* How much of the work is the processors': what is on devices is not. */
+static double host_share(const struct graph *g)
+{
+    if (g->work_ns > 0)
+        return 1 - g->device_ns / g->work_ns;
+    return g->nodes ? 1 - (double)g->on_devices / g->nodes : 1;
+}
+
 static int simulate_row(struct sim *sim, const struct model *model, uint64_t processors)
 {
     struct sim_row *row = &sim->row[sim->count++];
@@ -146,7 +154,7 @@ static int simulate_row(struct sim *sim, const struct model *model, uint64_t pro
         sim->work_ns = (double)found.work_ns * model->factor;
         sim->critical_ns = (double)found.critical_path_ns * model->factor;
         row->makespan_ns = (double)found.makespan_ns * model->factor;
-        row->bound_ns = sim->work_ns / (double)processors;
+        row->bound_ns = sim->work_ns * host_share(&model->graph) / (double)processors;
         if (row->bound_ns < sim->critical_ns)
             row->bound_ns = sim->critical_ns;
         row->handovers = found.handovers;

@@ -11,14 +11,14 @@
 
 static int hold_node(const struct graph *g, uint32_t v, double unit_ns, char *why, size_t why_bytes)
 {
-    static const char *const kinds[] = { "task",      "call", "copy",  "fill",
-                                         "allreduce", "wait", "signal" };
+    static const char *const kinds[] = { "task", "call",   "copy",   "fill",  "allreduce",
+                                         "wait", "signal", "kernel", "launch" };
     const struct graph_node *n = &g->node[v];
     char shown[100];
     file_printable(n->name, shown, sizeof shown);
     if (n->kind != RONDO_NODE_TASK)
         snprintf(why, why_bytes, "node '%s' is a %s: the format has tasks only", shown,
-                 n->kind <= RONDO_NODE_SIGNAL ? kinds[n->kind] : "node of another kind");
+                 n->kind <= RONDO_NODE_LAUNCH ? kinds[n->kind] : "node of another kind");
     else if (n->conditional)
         snprintf(why, why_bytes, "node '%s' runs under a condition: the format has none", shown);
     else if (n->flags & ~(uint32_t)RONDO_NO_ACCESS)

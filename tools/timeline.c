@@ -18,7 +18,7 @@ static const char *const schedules[] = { "static", "dataflow", "auto", NULL };
 enum { SCHEDULE_AUTO = 2 };
 
 struct settings {
-    const char *output;
+    const char *output, *devices;
     uint64_t workers, scale, width;
     int mode, order, schedule;
 };
@@ -176,7 +176,8 @@ static int show(struct ways *ways, const struct settings *s)
     static const uint32_t schedule[] = { RONDO_STATIC, RONDO_DATAFLOW, RONDO_SCHEDULE_AUTO };
     static const uint32_t order[] = { RONDO_SERIAL, RONDO_PIPELINED, RONDO_CONCURRENT };
     struct text trace = { .text = NULL };
-    int status = ways_open(ways, &command_timeline, ways->path, s->workers, s->scale, 1);
+    int status =
+        ways_open(ways, &command_timeline, ways->path, s->workers, s->devices, s->scale, 1);
     if (!status)
         status = ways_add(ways, "replay", mode[s->mode], schedule[s->schedule], order[s->order]);
     if (!status && *ways->way[0].skipped) {
@@ -220,6 +221,7 @@ static const struct cli_option options[] = {
     { "workers", 'w', "N",
       "worker threads, one per CPU; more than there are CPUs share them (default: one per CPU)",
       CLI_NUMBER, FIELD(workers), 1, 1024, NULL },
+    { "devices", 'd', "LIST", COMMAND_DEVICES_HELP, CLI_TEXT, FIELD(devices), 0, 0, NULL },
     { "scale", 0, "N",
       "of a .stg file, nanoseconds per unit of processing time; of the others, thousandths that "
       "times are multiplied by (default: 1000, or as much less as a replay needs to compute for "

@@ -50,14 +50,16 @@ static char *cpu_list(uint64_t workers)
     return list;
 }
 
-static int open_runtime(struct ways *ways, uint64_t workers)
+static int open_runtime(struct ways *ways, uint64_t workers, const char *devices)
 {
     char *cpus = NULL;
     if (workers && !(cpus = cpu_list(workers)))
         return cli_fail(ways->command, EXIT_RUN_FAILED, "the CPUs to use cannot be listed");
-    rondo_status status =
-        rondo_runtime_open(&(rondo_runtime_options){ .cpus = cpus }, &ways->runtime);
+    rondo_status status = rondo_runtime_open(
+        &(rondo_runtime_options){ .cpus = cpus, .devices = devices }, &ways->runtime);
     free(cpus);
+    if (status == RONDO_ERR_INVALID && devices)
+        return cli_fail(ways->command, EXIT_BAD_INPUT, "%s", rondo_error_message());
     if (!status)
         status = rondo_runtime_processors(ways->runtime, &ways->processors);
     return status ? cli_fail(ways->command, EXIT_RUN_FAILED, "%s", rondo_error_message()) : 0;
@@ -95,13 +97,13 @@ static int record(struct ways *ways, const struct file *file, uint64_t scale)
 }
 
 int ways_open(struct ways *ways, const struct cli_command *command, const char *path,
-              uint64_t workers, uint64_t scale, uint64_t samples_most)
+              uint64_t workers, const char *devices, uint64_t scale, uint64_t samples_most)
 {
     struct file *file = NULL;
     *ways = (struct ways){ .command = command, .path = path, .samples_most = samples_most };
     int status = file_open(path, &file);
     if (!status)
-        status = open_runtime(ways, workers);
+        status = open_runtime(ways, workers, devices);
     if (!status)
         status = record(ways, file, scale);
     file_close(file);

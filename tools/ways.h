@@ -36,11 +36,12 @@ struct ways {
     uint64_t samples_most;
 };
 
-/* Reads the file and opens a runtime of `workers` (0: one per CPU). `scale`: as in file_options, or
+/* Reads the file and opens a runtime of `workers` (0: one per CPU) with `devices` (NULL: the
+ * environment's). `scale`: as in file_options, or
  * WAYS_SCALE_AUTO: 1000, or as much less as a replay needs to compute for 5 ms at most. Returns 0
  * or an exit status after saying why; either way ways_close ends what is there. */
 int ways_open(struct ways *ways, const struct cli_command *command, const char *path,
-              uint64_t workers, uint64_t scale, uint64_t samples_most);
+              uint64_t workers, const char *devices, uint64_t scale, uint64_t samples_most);
 void ways_close(struct ways *ways);
 
 /* Adds one. One that the recording cannot be replayed in is there, and skipped. Returns 0 or an

@@ -49,6 +49,9 @@ void ways_print_notes(const struct ways *ways)
     for (int i = 0; i < ways->count; i++)
         if (*ways->way[i].skipped)
             printf("%s: cannot be replayed so: %s\n", ways->way[i].name, ways->way[i].skipped);
+    if (ways->job.graph.on_devices && ways->count > 1)
+        printf("%s: without the %" PRIu32 " node%s on devices\n", ways->way[0].name,
+               ways->job.graph.on_devices, ways->job.graph.on_devices > 1 ? "s" : "");
     if (ways->job.file.filled)
         printf("%" PRIu32 " slot%s that every replay must give got memory and zeros\n",
                ways->job.file.filled,

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { DONE = 0, RUN_FAILED = 1, BAD_INPUT = 2, GO_ON = -1 };
+enum { DONE = 0, RUN_FAILED = 1, BAD_INPUT = 2, NO_DEVICE = 3, GO_ON = -1 };
 
 static void help(void)
 {
@@ -24,9 +24,12 @@ static void help(void)
         "  --size WxH       resample the picture to W by H points\n"
         "  --repeat R       repetitions, the best one counts (default 10)\n"
         "  --output FILE    the final field (default heat.png)\n"
+        "  --device NAME    also on a device: opencl, opencl:0, ... (see docs/devices.md), all of\n"
+        "                   the step, and with the points near the border on the CPUs\n"
         "  --help           this text\n"
         "\n"
-        "exit status: 0 done, 1 the run failed or results differ, 2 bad input or usage");
+        "exit status: 0 done, 1 the run failed or results differ, 2 bad input or usage, 3 no such\n"
+        "device");
 }
 
 /* ---- the command line */
@@ -70,6 +73,7 @@ static int parse_option(int option, struct settings *set)
     case 'r': return number("--repeat", optarg, 10000, &set->repeat);
     case 'z': return pair("--size", optarg, PICTURE_SIDE, &set->nx, &set->ny);
     case 'o': set->output = optarg; return 0;
+    case 'd': set->device = optarg; return 0;
     case 'w':
         if (number("--workers", optarg, 1024, &x))
             return -1;
@@ -88,10 +92,15 @@ static int parse_option(int option, struct settings *set)
 static int parse(int argc, char **argv, struct settings *set)
 {
     static const struct option options[] = {
-        { "steps", required_argument, NULL, 's' },   { "tiles", required_argument, NULL, 't' },
-        { "workers", required_argument, NULL, 'w' }, { "size", required_argument, NULL, 'z' },
-        { "repeat", required_argument, NULL, 'r' },  { "output", required_argument, NULL, 'o' },
-        { "help", no_argument, NULL, 'h' },          { NULL, 0, NULL, 0 },
+        { "steps", required_argument, NULL, 's' },
+        { "tiles", required_argument, NULL, 't' },
+        { "workers", required_argument, NULL, 'w' },
+        { "size", required_argument, NULL, 'z' },
+        { "repeat", required_argument, NULL, 'r' },
+        { "output", required_argument, NULL, 'o' },
+        { "device", required_argument, NULL, 'd' },
+        { "help", no_argument, NULL, 'h' },
+        { NULL, 0, NULL, 0 },
     };
     *set = (struct settings){
         .steps = 200, .repeat = 10, .tiles_x = 4, .tiles_y = 4, .output = "heat.png"
@@ -163,8 +172,9 @@ static void print_row(const struct bench *bench, enum row_kind kind)
     const struct row *row = &bench->rows[kind];
     double steps = (double)set->steps, ns = (double)row->best_ns;
     char overhead[24] = "-";
-    if (kind >= ROW_INTERPRETED) {
-        double processors = bench->solver.processors[kind == ROW_PIPELINED];
+    if (kind >= ROW_INTERPRETED && kind <= ROW_PIPELINED) {
+        double processors =
+            bench->solver.processors[kind == ROW_PIPELINED ? EXEC_PIPELINED : EXEC_SERIAL];
         double spent = ns * processors - (double)bench->rows[ROW_TILES].best_ns;
         snprintf(overhead, sizeof overhead, "%.0f", spent / steps / set->tiles_x / set->tiles_y);
     }
@@ -172,12 +182,21 @@ static void print_row(const struct bench *bench, enum row_kind kind)
            ns * 1e-3 / steps, overhead, (double)bench->rows[ROW_PLAIN].best_ns / ns, row->checksum);
 }
 
+static void print_device(const struct bench *bench)
+{
+    rondo_device_info info;
+    if (bench->settings.device && !rondo_runtime_device(bench->solver.runtime, RONDO_GPU(0), &info))
+        printf("device: %s, %s, %" PRIu32 " units\n", info.backend, info.name, info.units);
+}
+
 static void print_table(const struct bench *bench)
 {
     const struct settings *set = &bench->settings;
     printf("%" PRId64 " x %" PRId64 " points, %" PRId64 " steps, %" PRIu32 " x %" PRIu32
-           " tiles, %" PRIu32 " workers, best of %" PRId64 "\n\n",
+           " tiles, %" PRIu32 " workers, best of %" PRId64 "\n",
            set->nx, set->ny, set->steps, set->tiles_x, set->tiles_y, bench->threads, set->repeat);
+    print_device(bench);
+    putchar('\n');
     printf("%-26s %9s %9s %13s %9s  %s\n", "", "steps/s", "us/step", "overhead ns", "speed-up",
            "checksum");
     for (enum row_kind kind = 0; kind < ROWS; kind++)
@@ -202,6 +221,8 @@ int main(int argc, char **argv)
             print_table(&bench);
             if (picture_write(bench.settings.output, &bench.result))
                 status = RUN_FAILED;
+        } else if (bench.solver.no_device) {
+            status = NO_DEVICE;
         }
     }
     bench_close(&bench);

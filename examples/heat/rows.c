@@ -10,9 +10,15 @@
 #include <unistd.h>
 
 const char *const row_names[ROWS] = {
-    [ROW_PLAIN] = "plain serial loop",      [ROW_OPENMP] = "OpenMP parallel for",
-    [ROW_TILES] = "tiles in order",         [ROW_INTERPRETED] = "Rondo interpreted",
-    [ROW_SERIAL] = "Rondo compiled serial", [ROW_PIPELINED] = "Rondo compiled pipelined",
+    [ROW_PLAIN] = "plain serial loop",
+    [ROW_OPENMP] = "OpenMP parallel for",
+    [ROW_TILES] = "tiles in order",
+    [ROW_INTERPRETED] = "Rondo interpreted",
+    [ROW_SERIAL] = "Rondo compiled serial",
+    [ROW_PIPELINED] = "Rondo compiled pipelined",
+    [ROW_DEVICE_INTERPRETED] = "Rondo device interpreted",
+    [ROW_DEVICE] = "Rondo device compiled",
+    [ROW_MIXED] = "Rondo device and CPUs",
 };
 
 static int64_t now_ns(void)
@@ -85,6 +91,17 @@ static int reset(struct bench *bench, enum row_kind kind)
     return 0;
 }
 
+static enum solver_exec exec_of(enum row_kind kind)
+{
+    switch (kind) {
+    case ROW_PIPELINED: return EXEC_PIPELINED;
+    case ROW_DEVICE_INTERPRETED:
+    case ROW_DEVICE: return EXEC_DEVICE;
+    case ROW_MIXED: return EXEC_MIXED;
+    default: return EXEC_SERIAL;
+    }
+}
+
 static int run_steps(struct bench *bench, enum row_kind kind, int64_t steps)
 {
     switch (kind) {
@@ -93,17 +110,19 @@ static int run_steps(struct bench *bench, enum row_kind kind, int64_t steps)
 #ifdef _OPENMP
     case ROW_OPENMP: openmp_loop(bench, steps); return 0;
 #endif
-    case ROW_INTERPRETED: return solver_run(&bench->solver, 0, RONDO_INTERPRETED, steps);
-    case ROW_SERIAL: return solver_run(&bench->solver, 0, RONDO_COMPILED, steps);
-    case ROW_PIPELINED: return solver_run(&bench->solver, 1, RONDO_COMPILED, steps);
-    default: return -1;
+    default:
+        return solver_run(&bench->solver, exec_of(kind),
+                          kind == ROW_INTERPRETED || kind == ROW_DEVICE_INTERPRETED
+                              ? RONDO_INTERPRETED
+                              : RONDO_COMPILED,
+                          steps);
     }
 }
 
 static int fetch(struct bench *bench, enum row_kind kind)
 {
     if (kind >= ROW_INTERPRETED)
-        return solver_result(&bench->solver, kind == ROW_PIPELINED, &bench->result);
+        return solver_result(&bench->solver, exec_of(kind), &bench->result);
     memcpy(bench->result.v, bench->grid[bench->settings.steps % 2].v, field_bytes(&bench->result));
     return 0;
 }
@@ -134,14 +153,13 @@ static int run_row(struct bench *bench, enum row_kind kind)
     return fetch(bench, kind) || compare(bench, kind) ? -1 : 0;
 }
 
-static int row_is_built(enum row_kind kind)
+static int row_is_there(const struct bench *bench, enum row_kind kind)
 {
-#ifdef _OPENMP
-    (void)kind;
-    return 1;
-#else
-    return kind != ROW_OPENMP;
+#ifndef _OPENMP
+    if (kind == ROW_OPENMP)
+        return 0;
 #endif
+    return kind < ROW_DEVICE_INTERPRETED || bench->settings.device;
 }
 
 /* For people only: nothing is written where stderr is a file or a pipe. */
@@ -157,7 +175,7 @@ int bench_run(struct bench *bench)
     int status = 0;
     for (int64_t turn = 0; turn < bench->settings.repeat && !status; turn++)
         for (enum row_kind kind = 0; kind < ROWS && !status; kind++)
-            if (row_is_built(kind)) {
+            if (row_is_there(bench, kind)) {
                 progress(turn + 1, bench, row_names[kind]);
                 status = run_row(bench, kind);
             }
@@ -192,8 +210,12 @@ int bench_open(struct bench *bench)
         return -1;
     }
     const struct settings *set = &bench->settings;
-    if (solver_open(&bench->solver, &bench->initial, set->workers, set->tiles_x, set->tiles_y,
-                    measure_tile(bench)))
+    struct solver_options options = { .workers = set->workers,
+                                      .tiles_x = set->tiles_x,
+                                      .tiles_y = set->tiles_y,
+                                      .tile_ns = measure_tile(bench),
+                                      .device = set->device };
+    if (solver_open(&bench->solver, &bench->initial, &options))
         return -1;
     if (rondo_runtime_processors(bench->solver.runtime, &bench->threads)) {
         fprintf(stderr, "heat: %s\n", rondo_error_message());

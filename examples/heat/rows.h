@@ -11,6 +11,7 @@ struct settings {
     uint32_t tiles_x, tiles_y;
     uint32_t workers; /* 0: one per CPU */
     const char *picture, *output;
+    const char *device; /* NULL: none */
 };
 
 enum row_kind {
@@ -20,11 +21,14 @@ enum row_kind {
     ROW_INTERPRETED,
     ROW_SERIAL,
     ROW_PIPELINED,
+    ROW_DEVICE_INTERPRETED,
+    ROW_DEVICE,
+    ROW_MIXED,
     ROWS
 };
 
 struct row {
-    int64_t best_ns; /* the fastest repetition of all steps; 0: this row was not built */
+    int64_t best_ns; /* the fastest repetition of all steps; 0: this row is not there */
     uint64_t checksum;
 };
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* Every call that fails leaves a message that names the object and the values. */
-static int complain(void)
+int solver_complain(void)
 {
     fprintf(stderr, "heat: %s\n", rondo_error_message());
     return -1;
@@ -47,11 +47,19 @@ static int make_grids(struct solver *solver)
            rondo_buffer_create(solver->runtime, &desc, &solver->grid[1]);
 }
 
-/* Records one step.
- *
- * Tasks do not name buffers but *slots*, which buffers fill. Both slots here are filled by a
+/* Tasks do not name buffers but *slots*, which buffers fill. Both slots here are filled by a
  * *ring*: in replay i the slot `in` is grid[i % 2] and `out` is grid[(i + 1) % 2]. That is the
- * "swap the pointers" of the plain loop, known to Rondo in advance.
+ * "swap the pointers" of the plain loop, known to Rondo in advance. */
+void solver_slots(const struct solver *solver, rondo_subgraph step, rondo_slot *in, rondo_slot *out)
+{
+    *in = rondo_subgraph_slot(
+        step, &(rondo_slot_desc){ .name = "in", .ring = solver->grid, .ring_count = 2 });
+    *out = rondo_subgraph_slot(
+        step, &(rondo_slot_desc){
+                  .name = "out", .ring = solver->grid, .ring_count = 2, .ring_first = 1 });
+}
+
+/* Records one step.
  *
  * rondo_record_for makes one task per tile. Its accesses say all there is to say about order: a
  * tile reads its own points and one more on each side (a halo, without corners, clipped at the
@@ -60,23 +68,22 @@ static int make_grids(struct solver *solver)
  * what they still read: Rondo finds these *carried* edges itself, because it knows the ring.
  *
  * The outermost points belong to no tile, they keep their values in both grids. */
-static void record_step(struct solver *solver, rondo_subgraph step, uint32_t tiles_x,
-                        uint32_t tiles_y, double tile_ns)
+static void record_step(struct solver *solver, rondo_subgraph step,
+                        const struct solver_options *options)
 {
-    rondo_slot in = rondo_subgraph_slot(
-        step, &(rondo_slot_desc){ .name = "in", .ring = solver->grid, .ring_count = 2 });
-    rondo_slot out = rondo_subgraph_slot(
-        step, &(rondo_slot_desc){
-                  .name = "out", .ring = solver->grid, .ring_count = 2, .ring_first = 1 });
-    solver->dt = rondo_subgraph_param(step, "dt", sizeof(float), NULL);
-    rondo_record_for(step, &(rondo_for_desc){
-                               RONDO_TASK(.name = "relax", .fn = relax_tile, .cost_ns = tile_ns,
-                                          RONDO_ARG(solver->nx), RONDO_PARAMS(solver->dt),
-                                          RONDO_ACCESSES(rondo_chunk(in, RONDO_READ, 1, 1),
-                                                         rondo_chunk(out, RONDO_WRITE, 0, 0))),
-                               .range = rondo_box(1, 1, solver->nx - 2, solver->ny - 2),
-                               .chunks = { tiles_x, tiles_y },
-                           });
+    rondo_slot in, out;
+    solver_slots(solver, step, &in, &out);
+    rondo_param dt = rondo_subgraph_param(step, "dt", sizeof(float), NULL);
+    rondo_record_for(step,
+                     &(rondo_for_desc){
+                         RONDO_TASK(.name = "relax", .fn = relax_tile, .cost_ns = options->tile_ns,
+                                    RONDO_ARG(solver->nx), RONDO_PARAMS(dt),
+                                    RONDO_ACCESSES(rondo_chunk(in, RONDO_READ, 1, 1),
+                                                   rondo_chunk(out, RONDO_WRITE, 0, 0))),
+                         .range = rondo_box(1, 1, solver->nx - 2, solver->ny - 2),
+                         .chunks = { options->tiles_x, options->tiles_y },
+                     });
+    solver->dt[EXEC_SERIAL] = solver->dt[EXEC_PIPELINED] = dt;
 }
 
 /* A subgraph is data; an *exec* is what can be replayed. Several can be made of one subgraph:
@@ -86,8 +93,10 @@ static void record_step(struct solver *solver, rondo_subgraph step, uint32_t til
  *   neighbours have finished step i, whatever the other tiles do. */
 static int make_execs(struct solver *solver, rondo_subgraph step)
 {
-    static const uint32_t order[2] = { RONDO_SERIAL, RONDO_PIPELINED };
-    for (int i = 0; i < 2; i++) {
+    static const uint32_t order[] = {
+        [EXEC_SERIAL] = RONDO_SERIAL, [EXEC_PIPELINED] = RONDO_PIPELINED
+    };
+    for (int i = EXEC_SERIAL; i <= EXEC_PIPELINED; i++) {
         rondo_instantiate_options options = { .mode = RONDO_COMPILED, .order = order[i] };
         rondo_exec_counts counts;
         if (rondo_instantiate(step, &options, &solver->exec[i]) ||
@@ -98,30 +107,52 @@ static int make_execs(struct solver *solver, rondo_subgraph step)
     return 0;
 }
 
-int solver_open(struct solver *solver, const struct field *initial, uint32_t workers,
-                uint32_t tiles_x, uint32_t tiles_y, double tile_ns)
+/* "none" and "all" may open none. */
+static int look_for_device(struct solver *solver, const char *device)
 {
-    *solver = (struct solver){ .nx = initial->nx, .ny = initial->ny };
+    uint32_t devices;
+    if (rondo_runtime_devices(solver->runtime, &devices))
+        return solver_complain();
+    if (devices)
+        return 0;
+    fprintf(stderr, "heat: --device %s: that opens no device\n", device);
+    solver->no_device = 1;
+    return -1;
+}
+
+static int open_runtime(struct solver *solver, const struct solver_options *options)
+{
     char *cpus = NULL;
-    if (workers && !(cpus = ways_cpu_list(workers))) {
+    if (options->workers && !(cpus = ways_cpu_list(options->workers))) {
         fprintf(stderr, "heat: the CPUs to use cannot be listed\n");
         return -1;
     }
-    rondo_status status =
-        rondo_runtime_open(&(rondo_runtime_options){ .cpus = cpus }, &solver->runtime);
+    rondo_status status = rondo_runtime_open(
+        &(rondo_runtime_options){ .cpus = cpus, .devices = options->device }, &solver->runtime);
     free(cpus);
-    if (status)
-        return complain();
+    if (!status)
+        return options->device ? look_for_device(solver, options->device) : 0;
+    solver->no_device = options->device && status == RONDO_ERR_INVALID;
+    return solver_complain();
+}
 
+int solver_open(struct solver *solver, const struct field *initial,
+                const struct solver_options *options)
+{
+    *solver = (struct solver){ .nx = initial->nx, .ny = initial->ny };
+    if (open_runtime(solver, options))
+        return -1;
     rondo_subgraph step;
     if (make_grids(solver) ||
         rondo_subgraph_create(solver->runtime, &(rondo_subgraph_desc){ .name = "heat step" },
                               &step))
-        return complain();
-    record_step(solver, step, tiles_x, tiles_y, tile_ns);
+        return solver_complain();
+    record_step(solver, step, options);
     /* What record_step's calls had to complain about comes out of rondo_instantiate. */
-    int failed = make_execs(solver, step) ? complain() : 0;
+    int failed = make_execs(solver, step) ? solver_complain() : 0;
     rondo_subgraph_destroy(step); /* the execs own copies of all they need */
+    if (!failed && options->device)
+        failed = solver_make_device_execs(solver) ? solver_complain() : 0;
     return failed;
 }
 
@@ -130,28 +161,28 @@ void solver_close(struct solver *solver)
     if (!solver->runtime.id)
         return;
     /* To destroy {0}, where opening stopped half-way, is an error without consequences. */
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < EXECS; i++)
         rondo_exec_destroy(solver->exec[i]);
+    for (int i = 0; i < 2; i++)
         rondo_buffer_destroy(solver->grid[i]);
-    }
     if (rondo_runtime_close(solver->runtime))
-        complain();
+        solver_complain();
     solver->runtime.id = 0;
 }
 
 /* The loop. Nothing waits in it for a step to end: rondo_replay submits, and waits only while four
  * replays (the default window) are in flight, working as the first processor's worker meanwhile.
  * The value of dt is copied before the call returns. */
-int solver_run(struct solver *solver, int which, uint32_t mode, int64_t steps)
+int solver_run(struct solver *solver, enum solver_exec which, uint32_t mode, int64_t steps)
 {
     rondo_exec exec = solver->exec[which];
     if (rondo_exec_set_mode(exec, mode))
-        return complain();
+        return solver_complain();
     for (int64_t i = 0; i < steps; i++) {
         float dt = step_length(i);
-        rondo_value value = { .param = solver->dt, .value = &dt };
+        rondo_value value = { .param = solver->dt[which], .value = &dt };
         if (rondo_replay(exec, &(rondo_replay_args){ .values = &value, .value_count = 1 }, NULL))
-            return complain();
+            return solver_complain();
         solver->replays[which]++;
     }
     /* The first failure of a replay, if there was one, comes out here, with the node's name. */
@@ -159,23 +190,24 @@ int solver_run(struct solver *solver, int which, uint32_t mode, int64_t steps)
     if (!rondo_exec_wait(exec, &result))
         return 0;
     if (!result.status)
-        return complain();
+        return solver_complain();
     fprintf(stderr, "heat: replay %" PRIu64 ", node '%s': %s\n", result.replay, result.node,
             result.message);
     return -1;
 }
 
-/* Between replays the bytes of a buffer are ours: map gives their address. */
+/* Between replays the bytes of a buffer are ours: map gives their address, after it has brought
+ * them home from a device, where that has them. */
 static int copy(rondo_buffer grid, uint32_t mode, float *field, size_t bytes)
 {
     void *host;
     if (rondo_buffer_map(grid, mode, &host))
-        return complain();
+        return solver_complain();
     if (mode == RONDO_WRITE)
         memcpy(host, field, bytes);
     else
         memcpy(field, host, bytes);
-    return rondo_buffer_unmap(grid) ? complain() : 0;
+    return rondo_buffer_unmap(grid) ? solver_complain() : 0;
 }
 
 int solver_reset(struct solver *solver, const struct field *initial)
@@ -186,7 +218,7 @@ int solver_reset(struct solver *solver, const struct field *initial)
                : 0;
 }
 
-int solver_result(struct solver *solver, int which, struct field *field)
+int solver_result(struct solver *solver, enum solver_exec which, struct field *field)
 {
     return copy(solver->grid[solver->replays[which] % 2], RONDO_READ, field->v, field_bytes(field));
 }

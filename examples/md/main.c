@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DONE = 0, RUN_FAILED = 1, BAD_INPUT = 2, GO_ON_RUNNING = -1 };
+enum { DONE = 0, RUN_FAILED = 1, BAD_INPUT = 2, NO_DEVICE = 3, GO_ON_RUNNING = -1 };
 enum { HEADLINE_SIZES = 3, LEAST_ATOMS = 800, MOST_ATOMS = 4000000 };
 static const int64_t sizes[HEADLINE_SIZES] = { 1000, 10000, 100000 }; /* of the headline */
 
@@ -22,27 +22,31 @@ struct settings {
     int64_t atoms, steps, workers, repeat; /* steps, workers 0: chosen */
     int64_t blocks[3];                     /* 0: chosen */
     int headline, describe;
+    const char *device; /* NULL: none */
 };
 
 static void help(void)
 {
-    puts("usage: md [OPTIONS]\n"
-         "\n"
-         "A Lennard-Jones liquid (density 0.8442, cutoff 2.5, time step 0.001), run in several "
-         "ways\n"
-         "by turns. All must agree in all bits of every position, velocity and energy; the energy\n"
-         "may drift by 5e-4 per atom at most. Two short runs that have to stop early follow.\n"
-         "\n"
-         "  --atoms N        800 to 4000000; the nearest lattice is taken (default 1000)\n"
-         "  --steps N        time steps, a multiple of 20 (default: by the number of atoms)\n"
-         "  --blocks XxYxZ   blocks of cells, each of them a node per stage (default: chosen)\n"
-         "  --workers K      workers, and OpenMP threads (default: one per CPU)\n"
-         "  --repeat R       turns of each way (default 5)\n"
-         "  --headline       1000, 10000 and 100000 atoms, and ratios to OpenMP only\n"
-         "  --describe       what Rondo says of the pipelined exec\n"
-         "  --help           this text\n"
-         "\n"
-         "exit status: 0 done, 1 the run failed or results differ, 2 bad input or usage");
+    puts(
+        "usage: md [OPTIONS]\n"
+        "\n"
+        "A Lennard-Jones liquid (density 0.8442, cutoff 2.5, time step 0.001), run in several "
+        "ways\n"
+        "by turns. All must agree in all bits of every position, velocity and energy; the energy\n"
+        "may drift by 5e-4 per atom at most. Two short runs that have to stop early follow.\n"
+        "\n"
+        "  --atoms N        800 to 4000000; the nearest lattice is taken (default 1000)\n"
+        "  --steps N        time steps, a multiple of 20 (default: by the number of atoms)\n"
+        "  --blocks XxYxZ   blocks of cells, each of them a node per stage (default: chosen)\n"
+        "  --workers K      workers, and OpenMP threads (default: one per CPU)\n"
+        "  --repeat R       turns of each way (default 5)\n"
+        "  --headline       1000, 10000 and 100000 atoms, and ratios to OpenMP only\n"
+        "  --describe       what Rondo says of the pipelined exec, and of the device's\n"
+        "  --device NAME    also on a device: opencl, opencl:0, ... (see docs/devices.md)\n"
+        "  --help           this text\n"
+        "\n"
+        "exit status: 0 done, 1 the run failed or results differ, 2 bad input or usage, 3 no such\n"
+        "usage");
 }
 
 /* ---- the command line */
@@ -82,6 +86,7 @@ static int parse_option(int option, struct settings *set)
     case 'r': return ways_number("md", "--repeat", optarg, 1, 10000, &set->repeat);
     case 'H': set->headline = 1; return 0;
     case 'd': set->describe = 1; return 0;
+    case 'D': set->device = optarg; return 0;
     default: return -1;
     }
 }
@@ -89,15 +94,11 @@ static int parse_option(int option, struct settings *set)
 static int parse(int argc, char **argv, struct settings *set)
 {
     static const struct option options[] = {
-        { "atoms", required_argument, NULL, 'a' },
-        { "steps", required_argument, NULL, 's' },
-        { "blocks", required_argument, NULL, 'b' },
-        { "workers", required_argument, NULL, 'w' },
-        { "repeat", required_argument, NULL, 'r' },
-        { "headline", no_argument, NULL, 'H' },
-        { "describe", no_argument, NULL, 'd' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
+        { "atoms", required_argument, NULL, 'a' },  { "steps", required_argument, NULL, 's' },
+        { "blocks", required_argument, NULL, 'b' }, { "workers", required_argument, NULL, 'w' },
+        { "repeat", required_argument, NULL, 'r' }, { "headline", no_argument, NULL, 'H' },
+        { "describe", no_argument, NULL, 'd' },     { "device", required_argument, NULL, 'D' },
+        { "help", no_argument, NULL, 'h' },         { NULL, 0, NULL, 0 },
     };
     *set = (struct settings){ .atoms = 1000, .repeat = 5 };
     int option;
@@ -108,6 +109,10 @@ static int parse(int argc, char **argv, struct settings *set)
         }
         if (parse_option(option, set))
             return BAD_INPUT;
+    }
+    if (set->headline && set->device) {
+        fprintf(stderr, "md: --headline is of CPUs, without --device\n");
+        return BAD_INPUT;
     }
     if (optind < argc) {
         fprintf(stderr, "md: '%s' is not an option\n", argv[optind]);
@@ -185,10 +190,11 @@ static int run_size(struct bench *b, const struct settings *set)
     struct way ways[ROWS];
     int count = 0;
     for (enum row row = 0; row < ROWS; row++)
-        if (row_is_built(row))
+        if (row_is_there(b, row))
             ways[count++] = bench_way(b, row);
     print_system(b);
-    if (set->describe && solver_describe(&b->solver, EXEC_PIPELINED))
+    if (set->describe && (solver_describe(&b->solver, EXEC_PIPELINED) ||
+                          (b->device && solver_describe(&b->solver, EXEC_DEVICE))))
         return -1;
     int turns = (int)set->repeat, failed = ways_run("md", ways, count, turns);
     if (!failed) {
@@ -211,14 +217,14 @@ static int show_stop(const struct settings *set, double dt, double bound, enum s
     memset(options.blocks, 0, sizeof options.blocks);
     options.dt = dt;
     options.drift_bound = bound;
-    int failed = bench_open(&b, &options, (uint32_t)set->workers, 10 * REBUILD);
+    int failed = bench_open(&b, &options, (uint32_t)set->workers, set->device, 10 * REBUILD);
     if (!failed && b.watch.stop != (int32_t)expected) {
         fprintf(stderr, "md: dt %g, bound %g: not stopped by the check that should\n", dt, bound);
         failed = -1;
     }
     /* An exec that gets one call per step has no call to end early. */
     for (enum row row = 0; row < ROWS && !failed; row++)
-        if (row_is_built(row) && row != ROW_RONDO + EXEC_CALLS)
+        if (row_is_there(&b, row) && row != ROW_RONDO + EXEC_CALLS)
             failed = bench_run_once(&b, row);
     if (!failed && expected == STOP_SKIN)
         printf("stopped in every way after %" PRId64 " of %" PRId64
@@ -232,22 +238,25 @@ static int show_stop(const struct settings *set, double dt, double bound, enum s
     return failed;
 }
 
+/* DONE, or RUN_FAILED or NO_DEVICE. */
 static int show(const struct settings *set)
 {
     struct bench b;
     struct system_options options = options_of(set, set->atoms);
-    int failed = bench_open(&b, &options, (uint32_t)set->workers, steps_of(set, set->atoms));
+    int failed =
+        bench_open(&b, &options, (uint32_t)set->workers, set->device, steps_of(set, set->atoms));
     if (!failed && !went_well(&b))
         failed = -1;
     if (!failed)
         failed = run_size(&b, set);
+    int no_device = b.solver.no_device;
     bench_close(&b);
-    if (failed)
-        return -1;
-    return show_stop(set, 5 * TIME_STEP, 1, STOP_SKIN) ||
+    if (no_device)
+        return NO_DEVICE;
+    return failed || show_stop(set, 5 * TIME_STEP, 1, STOP_SKIN) ||
                    show_stop(set, TIME_STEP, 1e-5, STOP_DRIFT)
-               ? -1
-               : 0;
+               ? RUN_FAILED
+               : DONE;
 }
 
 /* ---- the headline */
@@ -275,7 +284,7 @@ static int headline_size(const struct settings *set, int64_t atoms)
     struct bench b;
     struct way ways[HEADLINE_WAYS];
     struct system_options options = options_of(set, atoms);
-    int failed = bench_open(&b, &options, (uint32_t)set->workers, steps_of(set, atoms));
+    int failed = bench_open(&b, &options, (uint32_t)set->workers, NULL, steps_of(set, atoms));
     if (!failed && !went_well(&b))
         failed = -1;
     for (int i = 0; i < HEADLINE_WAYS; i++)
@@ -337,5 +346,7 @@ int main(int argc, char **argv)
         status = fits(&set);
     if (status != GO_ON_RUNNING)
         return status;
-    return (set.headline ? headline(&set) : show(&set)) ? RUN_FAILED : DONE;
+    if (set.headline)
+        return headline(&set) ? RUN_FAILED : DONE;
+    return show(&set);
 }

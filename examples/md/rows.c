@@ -20,16 +20,17 @@ const char *const row_names[ROWS] = {
     [ROW_RONDO + EXEC_CALLS] = "Rondo, a call per step",
     [ROW_RONDO + EXEC_DATAFLOW] = "Rondo dataflow",
     [ROW_RONDO + EXEC_AUTO] = "Rondo auto",
+    [ROW_RONDO + EXEC_DEVICE_INTERPRETED] = "Rondo device interpreted",
+    [ROW_RONDO + EXEC_DEVICE] = "Rondo device pipelined",
 };
 
-int row_is_built(enum row row)
+int row_is_there(const struct bench *bench, enum row row)
 {
-#ifdef _OPENMP
-    (void)row;
-    return 1;
-#else
-    return row != ROW_TASKS && row != ROW_FOR;
+#ifndef _OPENMP
+    if (row == ROW_TASKS || row == ROW_FOR)
+        return 0;
 #endif
+    return row < ROW_RONDO + EXEC_DEVICE_INTERPRETED || bench->device;
 }
 
 /* ---- one run of one row */
@@ -42,7 +43,7 @@ static int reset(void *context)
     struct run *run = context;
     system_copy(&run->bench->live, &run->bench->initial);
     nanosleep(&until_they_sleep, NULL);
-    return 0;
+    return run->bench->device ? solver_touched(&run->bench->solver) : 0;
 }
 
 static int run_row(void *context)
@@ -113,12 +114,13 @@ static int begin(struct system *s)
 }
 
 int bench_open(struct bench *b, const struct system_options *options, uint32_t workers,
-               int64_t steps)
+               const char *device, int64_t steps)
 {
     memset(b, 0, sizeof *b);
+    b->device = device;
     b->steps = steps;
     if (system_make(&b->initial, options) || begin(&b->initial) || system_make(&b->live, options) ||
-        begin(&b->live) || solver_open(&b->solver, &b->live, workers))
+        begin(&b->live) || solver_open(&b->solver, &b->live, workers, device))
         return -1;
     system_copy(&b->live, &b->initial);
     if (plain_loop(&b->live, steps, &b->done))

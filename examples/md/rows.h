@@ -16,9 +16,9 @@ enum row {
     ROWS = ROW_RONDO + EXECS
 };
 extern const char *const row_names[ROWS];
-int row_is_built(enum row row);
-
 struct bench;
+int row_is_there(const struct bench *bench, enum row row);
+
 struct run { /* a way's context */
     struct bench *bench;
     enum row row;
@@ -27,6 +27,7 @@ struct run { /* a way's context */
 struct bench {
     struct system initial, live;
     struct solver solver;
+    const char *device; /* NULL: none */
     int64_t steps;
     /* What the plain loop came to: everybody else has to come to the same, all bits of it. */
     int64_t done, now_done;
@@ -39,7 +40,7 @@ struct bench {
  * Every function returns 0, or -1 after saying why on stderr. Ended by bench_close, also after a
  * failure. */
 int bench_open(struct bench *bench, const struct system_options *options, uint32_t workers,
-               int64_t steps);
+               const char *device, int64_t steps);
 void bench_close(struct bench *bench);
 
 /* Runs a row as one of many by turns (ways_run), or once. */

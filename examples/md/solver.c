@@ -73,17 +73,43 @@ struct slots {
     rondo_slot members, at, velocity, force, home, leaving, pairs, watch, energy, moved;
 };
 
-static rondo_slot wrap(struct solver *solver, rondo_subgraph step, const char *name, void *array,
-                       size_t cell_bytes, const int64_t extent[3])
+static int make_buffers(struct solver *solver)
 {
-    rondo_buffer *buffer = &solver->buffer[solver->buffers];
-    rondo_buffer_desc desc = { .name = name,
-                               .shape = { cell_bytes, { extent[0], extent[1], extent[2] }, { 0 } },
-                               .host = array };
-    if (rondo_buffer_create(solver->runtime, &desc, buffer))
-        return (rondo_slot){ 0 };
-    solver->buffers++;
-    return rondo_subgraph_slot(step, &(rondo_slot_desc){ .name = name, .buffer = *buffer });
+    const struct system *s = solver->system;
+#define GRID(field)                                                                   \
+    {                                                                                 \
+#field, s->field, sizeof *s->field, { s->cells[0], s->cells[1], s->cells[2] } \
+    }
+    const struct {
+        const char *name;
+        void *array;
+        size_t elem_bytes;
+        int64_t extent[3];
+    } array[ARRAYS] = { [ARRAY_MEMBERS] = GRID(members),
+                        [ARRAY_AT] = GRID(at),
+                        [ARRAY_VELOCITY] = GRID(velocity),
+                        [ARRAY_FORCE] = GRID(force),
+                        [ARRAY_HOME] = GRID(home),
+                        [ARRAY_LEAVING] = GRID(leaving),
+                        [ARRAY_PAIRS] = GRID(pairs),
+                        [ARRAY_WATCH] = { "watch", s->watch, sizeof *s->watch, { 1 } } };
+#undef GRID
+    for (int i = 0; i < ARRAYS; i++) {
+        rondo_buffer_desc desc = { .name = array[i].name,
+                                   .shape = { .elem_bytes = array[i].elem_bytes },
+                                   .host = array[i].array };
+        memcpy(desc.shape.extent, array[i].extent, sizeof desc.shape.extent);
+        if (rondo_buffer_create(solver->runtime, &desc, &solver->buffer[i]))
+            return -1;
+    }
+    return 0;
+}
+
+static rondo_slot slot_of(const struct solver *solver, rondo_subgraph step, enum array array,
+                          const char *name)
+{
+    return rondo_subgraph_slot(step,
+                               &(rondo_slot_desc){ .name = name, .buffer = solver->buffer[array] });
 }
 
 /* Temporaries: Rondo's memory, one per replay in flight, so that sums of two steps never meet and
@@ -96,22 +122,18 @@ static rondo_slot temporary(rondo_subgraph step, const char *name, int64_t doubl
                                                    .flags = RONDO_TEMPORARY | RONDO_ZEROED });
 }
 
-static struct slots make_slots(struct solver *solver, rondo_subgraph step)
+static struct slots make_slots(const struct solver *solver, rondo_subgraph step)
 {
-    const struct system *s = solver->system;
-#define WRAP(field) wrap(solver, step, #field, s->field, sizeof *s->field, s->cells)
-    return (struct slots){ .members = WRAP(members),
-                           .at = WRAP(at),
-                           .velocity = WRAP(velocity),
-                           .force = WRAP(force),
-                           .home = WRAP(home),
-                           .leaving = WRAP(leaving),
-                           .pairs = WRAP(pairs),
-                           .watch = wrap(solver, step, "watch", s->watch, sizeof *s->watch,
-                                         (int64_t[]){ 1, 0, 0 }),
+    return (struct slots){ .members = slot_of(solver, step, ARRAY_MEMBERS, "members"),
+                           .at = slot_of(solver, step, ARRAY_AT, "at"),
+                           .velocity = slot_of(solver, step, ARRAY_VELOCITY, "velocity"),
+                           .force = slot_of(solver, step, ARRAY_FORCE, "force"),
+                           .home = slot_of(solver, step, ARRAY_HOME, "home"),
+                           .leaving = slot_of(solver, step, ARRAY_LEAVING, "leaving"),
+                           .pairs = slot_of(solver, step, ARRAY_PAIRS, "pairs"),
+                           .watch = slot_of(solver, step, ARRAY_WATCH, "watch"),
                            .energy = temporary(step, "energy", 2),
                            .moved = temporary(step, "moved", 1) };
-#undef WRAP
 }
 
 /* ---- the recording */
@@ -210,7 +232,7 @@ static void record_watch(const struct solver *solver, rondo_subgraph step, const
 /* One step. The forces on a block need the positions of the blocks around it, so they begin when
  * those have moved; a block moves again when those around it have computed their forces. That is
  * all: in pipelined order two blocks that are far apart may be in different steps. */
-static void record_step(struct solver *solver, rondo_subgraph step, const struct costs *costs)
+static void record_step(const struct solver *solver, rondo_subgraph step, const struct costs *costs)
 {
     const struct system *s = solver->system;
     const struct slots slots = make_slots(solver, step), *slot = &slots;
@@ -247,7 +269,7 @@ static int make_execs(struct solver *solver, rondo_subgraph step)
         [EXEC_DATAFLOW] = { .schedule = RONDO_DATAFLOW, .order = RONDO_PIPELINED },
         [EXEC_AUTO] = { .order = RONDO_PIPELINED },
     };
-    for (int i = 0; i < EXECS; i++)
+    for (int i = 0; i <= EXEC_AUTO; i++)
         if (rondo_instantiate(step, &options[i], &solver->exec[i]))
             return -1;
     return rondo_exec_count(solver->exec[EXEC_PIPELINED], &solver->counts) ? -1 : 0;
@@ -278,19 +300,42 @@ static struct costs measure_costs(const struct system *s)
     return costs;
 }
 
-int solver_open(struct solver *solver, struct system *system, uint32_t workers)
+/* "none" and "all" may open none. */
+static int look_for_device(struct solver *solver, const char *device)
 {
-    *solver = (struct solver){ .system = system };
+    uint32_t devices;
+    if (rondo_runtime_devices(solver->runtime, &devices))
+        return complain();
+    if (devices)
+        return 0;
+    fprintf(stderr, "md: --device %s: that opens no device\n", device);
+    solver->no_device = 1;
+    return -1;
+}
+
+static int open_runtime(struct solver *solver, uint32_t workers, const char *device)
+{
     char *cpus = NULL;
     if (workers && !(cpus = ways_cpu_list(workers))) {
         fprintf(stderr, "md: the CPUs to use cannot be listed\n");
         return -1;
     }
-    rondo_status status =
-        rondo_runtime_open(&(rondo_runtime_options){ .cpus = cpus }, &solver->runtime);
+    rondo_status status = rondo_runtime_open(
+        &(rondo_runtime_options){ .cpus = cpus, .devices = device }, &solver->runtime);
     free(cpus);
+    if (!status)
+        return device ? look_for_device(solver, device) : 0;
+    solver->no_device = device && status == RONDO_ERR_INVALID;
+    return complain();
+}
+
+int solver_open(struct solver *solver, struct system *system, uint32_t workers, const char *device)
+{
+    *solver = (struct solver){ .system = system };
     rondo_subgraph step;
-    if (status || rondo_runtime_processors(solver->runtime, &solver->workers) ||
+    if (open_runtime(solver, workers, device))
+        return -1;
+    if (make_buffers(solver) || rondo_runtime_processors(solver->runtime, &solver->workers) ||
         rondo_subgraph_create(solver->runtime, &(rondo_subgraph_desc){ .name = "md step" }, &step))
         return complain();
     struct costs costs = measure_costs(system);
@@ -298,6 +343,8 @@ int solver_open(struct solver *solver, struct system *system, uint32_t workers)
     /* What record_step's calls had to complain about comes out of rondo_instantiate. */
     int failed = make_execs(solver, step) ? complain() : 0;
     rondo_subgraph_destroy(step); /* the execs own copies of all they need */
+    if (!failed && device)
+        failed = solver_make_device_execs(solver) ? complain() : 0;
     return failed;
 }
 
@@ -308,8 +355,10 @@ void solver_close(struct solver *solver)
     /* To destroy {0}, where opening stopped half-way, is an error without consequences. */
     for (int i = 0; i < EXECS; i++)
         rondo_exec_destroy(solver->exec[i]);
-    for (uint32_t i = 0; i < solver->buffers; i++)
+    for (int i = 0; i < ARRAYS; i++)
         rondo_buffer_destroy(solver->buffer[i]);
+    for (int i = 0; i < DEVICE_ARRAYS; i++)
+        rondo_buffer_destroy(solver->device_buffer[i]);
     if (rondo_runtime_close(solver->runtime))
         complain();
     solver->runtime.id = 0;
@@ -327,6 +376,23 @@ static int submit_steps(rondo_exec exec, int64_t steps, rondo_event *last)
     return 0;
 }
 
+int solver_touched(struct solver *solver)
+{
+    for (int i = 0; i < ARRAYS; i++)
+        if (rondo_buffer_touched(solver->buffer[i], RONDO_HOST))
+            return complain();
+    return 0;
+}
+
+/* Brings home what is current on a device only: the program looks at its own arrays. */
+static int fetch(const struct solver *solver)
+{
+    for (int i = 0; i < ARRAYS; i++)
+        if (rondo_buffer_sync(solver->buffer[i], RONDO_HOST, NULL))
+            return complain();
+    return 0;
+}
+
 int solver_run(struct solver *solver, enum solver_exec which, int64_t steps, int64_t *done)
 {
     rondo_exec exec = solver->exec[which];
@@ -340,7 +406,7 @@ int solver_run(struct solver *solver, enum solver_exec which, int64_t steps, int
     *done = (int64_t)(result.replays_run - solver->replays[which]);
     solver->replays[which] = result.replays_run;
     if (!result.status)
-        return 0;
+        return which >= EXEC_DEVICE_INTERPRETED ? fetch(solver) : 0;
     fprintf(stderr, "md: replay %" PRIu64 ", node '%s': %s\n", result.replay, result.node,
             result.message);
     return -1;

@@ -235,7 +235,8 @@ RONDO_API rondo_status rondo_exec_describe(rondo_exec exec,
                                            void *context);
 
 /* What a subgraph would take on a machine with so many processors, played in time by the placement
- * that instantiation uses. */
+ * that instantiation uses. Each device that nodes are on is a processor more, which runs them one
+ * after the other; that bytes move to it and back is not counted. */
 typedef struct rondo_simulate_options {
     uint32_t processors; /* 1 to 1,024 */
     int64_t handover_ns; /* of a dependence between processors; 0: as instantiation uses; negative:
@@ -249,7 +250,7 @@ typedef struct rondo_simulation {
     uint64_t critical_path_ns; /* the longest path, hand-overs free */
     uint64_t work_ns;          /* the sum of all costs */
     uint64_t handovers;        /* edges between processors */
-    uint32_t processors;       /* that got work */
+    uint32_t processors;       /* that got work, devices among them */
     uint32_t lanes;
 } rondo_simulation;
 /* Computes only; nothing is run. INVALID as rondo_instantiate. */

@@ -4,6 +4,7 @@
 #include "compile/simulate.h"
 #include "src/api/desc.h"
 #include "src/base/id.h"
+#include "src/device/devices.h"
 #include "src/exec/exec.h"
 #include "src/frame/stats.h"
 #include "subgraph/graph.h"
@@ -16,7 +17,10 @@ struct recipe {
     int32_t *priority;
     uint16_t *bound;
     uint8_t *external;
-    uint32_t helpers; /* one for each blocking task, as instantiation starts a thread for each */
+    /* Processors behind those asked for: one for each blocking task, as instantiation starts a
+     * thread for each, and one for each device, whose queue runs its nodes one after the other. */
+    uint32_t helpers;
+    uint16_t of_device[RD_DEVICES_MAX]; /* which, + 1; 0: none yet */
 };
 
 static void free_recipe(struct recipe *r)
@@ -27,6 +31,13 @@ static void free_recipe(struct recipe *r)
     rd_free_array(r->a, r->external, r->nodes, 1);
 }
 
+static uint16_t processor_of_device(struct recipe *r, uint32_t device, uint32_t processors)
+{
+    if (!r->of_device[device])
+        r->of_device[device] = (uint16_t)(processors + ++r->helpers);
+    return (uint16_t)(r->of_device[device] - 1);
+}
+
 static rondo_status take_node(struct recipe *r, const struct rd_subgraph *e, uint32_t v,
                               uint32_t processors)
 {
@@ -35,7 +46,9 @@ static rondo_status take_node(struct recipe *r, const struct rd_subgraph *e, uin
     r->cost[v] = node->cost_ns;
     r->priority[v] = node->priority;
     r->bound[v] = node->bound;
-    if (node->bound != RD_PROCESSOR_ANY && node->bound >= processors)
+    if (rd_bound_is_device(node->bound))
+        r->bound[v] = processor_of_device(r, node->bound - RD_ON_DEVICE, processors);
+    else if (node->bound != RD_PROCESSOR_ANY && node->bound >= processors)
         return rd_error(
             RONDO_ERR_INVALID,
             "rondo_simulate: node '%s' is on RONDO_CPU(%u), and there are %u processors",
@@ -46,8 +59,8 @@ static rondo_status take_node(struct recipe *r, const struct rd_subgraph *e, uin
         r->bound[v] = (uint16_t)(processors + r->helpers++);
     if (r->helpers + processors > RD_SIMULATE_PROCESSORS)
         return rd_error(RONDO_ERR_INVALID,
-                        "rondo_simulate: %u processors and the helpers of %u blocking tasks are "
-                        "more than %d",
+                        "rondo_simulate: %u processors and %u more of blocking tasks and devices "
+                        "are more than %d",
                         processors, r->helpers, RD_SIMULATE_PROCESSORS);
     return RONDO_OK;
 }

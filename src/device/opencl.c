@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The OpenCL backend: its devices, opened and closed, and its table. */
+#include "src/base/env.h"
 #include "src/device/opencl_state.h"
 
 #include <stdio.h>
@@ -93,6 +94,16 @@ static rondo_status find_devices(struct rd_backend *b, struct found *f)
     return RONDO_OK;
 }
 
+/* A property that an older driver does not know is none. */
+static int answered(struct rd_backend *b, const char *call, cl_int error)
+{
+    if (error && error != CL_INVALID_VALUE && !b->asked) {
+        b->asked = error;
+        b->asked_by = call;
+    }
+    return !error;
+}
+
 /* A property of fixed size; what the driver does not know is 0. */
 static void ask(struct rd_backend *b, cl_device_id id, cl_device_info what, void *value,
                 size_t bytes)
@@ -100,7 +111,7 @@ static void ask(struct rd_backend *b, cl_device_id id, cl_device_info what, void
     cl_int error;
     memset(value, 0, bytes);
     RD_CL(b, error, clGetDeviceInfo, id, what, bytes, value, NULL);
-    if (error)
+    if (!answered(b, "clGetDeviceInfo", error))
         memset(value, 0, bytes);
 }
 
@@ -110,7 +121,8 @@ static void ask_text(struct rd_backend *b, cl_device_id id, cl_device_info what,
     char whole[4096];
     cl_int error;
     RD_CL(b, error, clGetDeviceInfo, id, what, sizeof whole, whole, NULL);
-    snprintf(text, bytes, "%.*s", (int)bytes - 1, error ? "" : whole);
+    snprintf(text, bytes, "%.*s", (int)bytes - 1,
+             answered(b, "clGetDeviceInfo", error) ? whole : "");
 }
 
 /* NULL: it can be used; else why it cannot. */
@@ -157,6 +169,37 @@ static void describe(struct rd_opencl_device *d, uint32_t part, uint32_t parts)
     }
 }
 
+static void *extension(struct rd_opencl_device *d, const char *name)
+{
+    struct rd_backend *b = d->backend;
+    cl_int error = rd_opencl_fails(&b->calls, "clGetExtensionFunctionAddressForPlatform");
+    void *found = error ? NULL : b->cl->clGetExtensionFunctionAddressForPlatform(d->platform, name);
+    rd_opencl_made("clGetExtensionFunctionAddressForPlatform", error);
+    if (!answered(b, "clGetExtensionFunctionAddressForPlatform", error))
+        found = NULL;
+    return found;
+}
+
+/* All or none. */
+static void find_buffer_calls(struct rd_opencl_device *d)
+{
+    struct rd_opencl_buffer_calls *c = &d->buffer;
+    int all = 1;
+    void *found;
+#define FIND(field, name)                                                           \
+    found = extension(d, name);                                                     \
+    memcpy(&c->field, &found, sizeof found); /* ISO C converts no object pointer */ \
+    all = all && found;
+    FIND(create, "clCreateCommandBufferKHR")
+    FIND(ndrange, "clCommandNDRangeKernelKHR")
+    FIND(finalize, "clFinalizeCommandBufferKHR")
+    FIND(enqueue, "clEnqueueCommandBufferKHR")
+    FIND(release, "clReleaseCommandBufferKHR")
+#undef FIND
+    if (!all)
+        memset(c, 0, sizeof *c);
+}
+
 static void learn(struct rd_opencl_device *d)
 {
     cl_device_svm_capabilities svm;
@@ -176,7 +219,8 @@ static void learn(struct rd_opencl_device *d)
     d->system = (svm & CL_DEVICE_SVM_FINE_GRAIN_SYSTEM) != 0;
     d->native = d->fine && (type & CL_DEVICE_TYPE_CPU) && (exec & CL_EXEC_NATIVE_KERNEL) &&
                 !(without & RD_OPENCL_NO_NATIVE);
-    d->buffers = (buffers & CL_COMMAND_BUFFER_CAPABILITY_SIMULTANEOUS_USE_KHR) != 0;
+    if (buffers & CL_COMMAND_BUFFER_CAPABILITY_SIMULTANEOUS_USE_KHR && b->buffers)
+        find_buffer_calls(d);
     d->group_max = group;
 }
 
@@ -325,6 +369,8 @@ static rondo_status make_contexts(struct rd_backend *b)
         RD_CL_NEW(b, error, d->queue, clCreateCommandQueueWithProperties, d->context, d->id, NULL);
         if (error)
             status = rd_opencl_failed(d, "clCreateCommandQueueWithProperties", error);
+        else if (!d->native)
+            status = rd_opencl_movers_new(d, &d->movers);
     }
     return status;
 }
@@ -333,10 +379,7 @@ static void close_backend(struct rd_backend *b)
 {
     for (uint32_t i = 0; i < b->devices; i++) {
         struct rd_opencl_device *d = &b->device[i];
-        if (d->moves)
-            rd_opencl_movers_free(d, &d->movers);
-        if (d->moves)
-            rd_opencl_program_put(b, d->moves);
+        rd_opencl_movers_free(d, &d->movers);
         if (d->queue)
             RD_CL_RELEASE(b, clReleaseCommandQueue, d->queue);
         pthread_mutex_destroy(&d->lock);
@@ -346,9 +389,16 @@ static void close_backend(struct rd_backend *b)
     for (uint32_t i = 0; i < b->devices; i++)
         if (b->device[i].part)
             RD_CL_RELEASE(b, clReleaseDevice, b->device[i].id);
-    rd_opencl_blocks_free(b);
     pthread_mutex_destroy(&b->lock);
     rd_free(b->alloc, b, sizeof *b);
+}
+
+static enum rd_opencl_buffers buffers_wanted(void)
+{
+    const char *text = rd_env_text(RD_ENV_RONDO_OPENCL_COMMAND_BUFFERS);
+    if (text && !strcmp(text, "never"))
+        return RD_OPENCL_NEVER;
+    return text && !strcmp(text, "always") ? RD_OPENCL_ALWAYS : RD_OPENCL_TRIAL;
 }
 
 static rondo_status open_backend(struct rd_allocator *a, const char *which,
@@ -369,10 +419,13 @@ static rondo_status open_backend(struct rd_allocator *a, const char *which,
     }
     b->alloc = a;
     b->cl = cl;
+    b->buffers = buffers_wanted();
     found.count = 0;
     status = find_devices(b, &found);
     if (!status)
         status = choose(b, &found, which);
+    if (b->asked) /* and what came of it says less */
+        status = open_failed(b->asked_by, b->asked);
     if (!status)
         status = make_contexts(b);
     if (status) {

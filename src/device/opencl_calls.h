@@ -18,6 +18,7 @@
     X(clCreateKernel)                     \
     X(clCreateProgramWithSource)          \
     X(clCreateSubDevices)                 \
+    X(clEnqueueBarrierWithWaitList)       \
     X(clEnqueueMarkerWithWaitList)        \
     X(clEnqueueNDRangeKernel)             \
     X(clEnqueueNativeKernel)              \
@@ -75,16 +76,19 @@ static inline int rd_opencl_made(const char *call, int error)
 }
 
 /* `b` is a struct rd_backend, `error` a cl_int that is set. RD_CL: the error; RD_CL_NEW: what the
- * call makes, its last parameter, the error's address, left out; RD_CL_RELEASE: nothing. */
-#define RD_CL(b, error, call, ...)                                     \
-    ((error) = rd_opencl_fails(&(b)->calls, #call),                    \
-     (error) ? (void)0 : (void)((error) = (b)->cl->call(__VA_ARGS__)), \
-     rd_opencl_made(#call, (error)))
-#define RD_CL_NEW(b, error, object, call, ...)                         \
-    ((error) = rd_opencl_fails(&(b)->calls, #call),                    \
-     (object) = (error) ? NULL : (b)->cl->call(__VA_ARGS__, &(error)), \
-     rd_opencl_made(#call, (error)))
-#define RD_CL_RELEASE(b, call, object) \
-    (rd_add_relaxed(&(b)->calls, 1), (void)(b)->cl->call(object), (void)rd_opencl_made(#call, 0))
+ * call makes, its last parameter, the error's address, left out; RD_CL_RELEASE: nothing. ..._AT: of
+ * a function that is not in the table. */
+#define RD_CL_AT(b, error, function, name, ...)    \
+    ((error) = rd_opencl_fails(&(b)->calls, name), \
+     (error) ? (void)0 : (void)((error) = (function)(__VA_ARGS__)), rd_opencl_made(name, (error)))
+#define RD_CL_NEW_AT(b, error, object, function, name, ...) \
+    ((error) = rd_opencl_fails(&(b)->calls, name),          \
+     (object) = (error) ? NULL : (function)(__VA_ARGS__, &(error)), rd_opencl_made(name, (error)))
+#define RD_CL_RELEASE_AT(b, function, name, object) \
+    (rd_add_relaxed(&(b)->calls, 1), (void)(function)(object), (void)rd_opencl_made(name, 0))
+#define RD_CL(b, error, call, ...) RD_CL_AT(b, error, (b)->cl->call, #call, __VA_ARGS__)
+#define RD_CL_NEW(b, error, object, call, ...) \
+    RD_CL_NEW_AT(b, error, object, (b)->cl->call, #call, __VA_ARGS__)
+#define RD_CL_RELEASE(b, call, object) RD_CL_RELEASE_AT(b, (b)->cl->call, #call, object)
 
 #endif

@@ -64,8 +64,16 @@ static int insert(struct rd_backend *b, const struct rd_opencl_block *block)
     return next ? 0 : -1;
 }
 
+static int all_gone(const struct rd_opencl_blocks *l)
+{
+    for (uint32_t i = 0; i < l->count; i++)
+        if (l->block[i].bytes)
+            return 0;
+    return 1;
+}
+
 /* A block that goes stays in the list without bytes: that needs no memory. It hides none, since a
- * later block that might lie over it leaves it out. */
+ * later block that might lie over it leaves it out. The list goes with the last one. */
 static struct rd_opencl_block take(struct rd_backend *b, void *memory)
 {
     struct rd_opencl_blocks *l;
@@ -77,15 +85,10 @@ static struct rd_opencl_block take(struct rd_backend *b, void *memory)
     RD_ASSERT(at && l->block[at - 1].begin == memory && l->block[at - 1].bytes);
     block = l->block[at - 1];
     rd_store_shared(&l->block[at - 1].bytes, 0);
+    if (all_gone(l))
+        publish(b, NULL);
     pthread_mutex_unlock(&b->lock);
     return block;
-}
-
-void rd_opencl_blocks_free(struct rd_backend *b)
-{
-    struct rd_opencl_blocks *l = rd_load_relaxed(&b->blocks); /* nobody else is left */
-    if (l)
-        rd_free(b->alloc, l, list_bytes(l->capacity));
 }
 
 int rd_opencl_is_ours(const struct rd_opencl_device *d, const void *address, size_t bytes)

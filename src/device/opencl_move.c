@@ -28,6 +28,9 @@ static const char source[] =
     "MOVE(ulong, 8)\n"
     "MOVE(ulong2, 16)\n";
 
+static const char *const copy_names[] = { "copy_1", "copy_4", "copy_8", "copy_16" };
+static const char *const fill_names[] = { "fill_1", "fill_4", "fill_8", "fill_16" };
+
 /* ---- kernels */
 
 void rd_opencl_movers_free(struct rd_opencl_device *d, struct rd_opencl_movers *m)
@@ -38,38 +41,33 @@ void rd_opencl_movers_free(struct rd_opencl_device *d, struct rd_opencl_movers *
         if (m->fill[i])
             RD_CL_RELEASE(d->backend, clReleaseKernel, m->fill[i]);
     }
+    if (m->program)
+        rd_opencl_program_put(d->backend, m->program);
     memset(m, 0, sizeof *m);
 }
 
 static rondo_status make_movers(struct rd_opencl_device *d, struct rd_opencl_movers *m)
 {
-    static const char *const copy[] = { "copy_1", "copy_4", "copy_8", "copy_16" };
-    static const char *const fill[] = { "fill_1", "fill_4", "fill_8", "fill_16" };
+    const struct rd_kernel_source s = { RONDO_OPENCL_C, source, sizeof source - 1, NULL, NULL, 0 };
+    rondo_status status = rd_opencl_program_get(d, &s, &m->program);
     cl_int error = 0;
+    if (status)
+        return status;
     for (int i = 0; i < RD_OPENCL_WIDTHS && !error; i++) {
-        RD_CL_NEW(d->backend, error, m->copy[i], clCreateKernel, d->moves->program, copy[i]);
+        RD_CL_NEW(d->backend, error, m->copy[i], clCreateKernel, m->program->program,
+                  copy_names[i]);
         if (!error)
-            RD_CL_NEW(d->backend, error, m->fill[i], clCreateKernel, d->moves->program, fill[i]);
+            RD_CL_NEW(d->backend, error, m->fill[i], clCreateKernel, m->program->program,
+                      fill_names[i]);
     }
     return error ? rd_opencl_failed(d, "clCreateKernel", error) : RONDO_OK;
-}
-
-/* The program is compiled when the device first needs it. */
-static rondo_status need_program(struct rd_opencl_device *d)
-{
-    const struct rd_kernel_source s = { RONDO_OPENCL_C, source, sizeof source - 1, NULL, NULL, 0 };
-    return d->moves ? RONDO_OK : rd_opencl_program_get(d, &s, &d->moves);
 }
 
 rondo_status rd_opencl_movers_new(struct rd_opencl_device *d, struct rd_opencl_movers *m)
 {
     rondo_status status;
     memset(m, 0, sizeof *m);
-    pthread_mutex_lock(&d->lock);
-    status = need_program(d);
-    pthread_mutex_unlock(&d->lock);
-    if (!status)
-        status = make_movers(d, m);
+    status = make_movers(d, m);
     if (status)
         rd_opencl_movers_free(d, m);
     return status;
@@ -180,28 +178,42 @@ static cl_int set_sizes(struct rd_backend *b, cl_kernel k, const cl_ulong *size,
     return error;
 }
 
-static rondo_status enqueue_kernel(struct rd_opencl_device *d, cl_command_queue queue,
-                                   const struct rd_opencl_movers *movers,
-                                   const struct rd_opencl_move *m, cl_event *event)
+/* Sets all arguments; `global` is what to run. */
+static rondo_status set_move(struct rd_opencl_device *d, cl_kernel k,
+                             const struct rd_opencl_move *m, size_t *global)
 {
     struct rd_backend *b = d->backend;
     const struct rd_box_move *x = &m->box;
-    int w = width_of(m);
-    cl_kernel k = m->from ? movers->copy[w] : movers->fill[w];
-    const size_t u = widths[w], global[] = { x->row / u, x->rows, x->planes };
+    const size_t u = widths[width_of(m)];
     const cl_ulong size[] = { x->to_pitch[0] / u, x->to_pitch[1] / u,
                               m->from ? x->from_pitch[0] / u : m->elem_bytes / u,
                               x->from_pitch[1] / u };
     cl_int error;
+    global[0] = x->row / u;
+    global[1] = x->rows;
+    global[2] = x->planes;
     RD_CL(b, error, clSetKernelArgSVMPointer, k, 0, m->to);
     if (!error)
         RD_CL(b, error, clSetKernelArgSVMPointer, k, 1, m->from ? m->from : m->value_there);
     if (error)
         return rd_opencl_failed(d, "clSetKernelArgSVMPointer", error);
     error = set_sizes(b, k, size, m->from ? 4 : 3);
-    if (error)
-        return rd_opencl_failed(d, "clSetKernelArg", error);
-    RD_CL(b, error, clEnqueueNDRangeKernel, queue, k, 3, NULL, global, NULL, 0, NULL, event);
+    return error ? rd_opencl_failed(d, "clSetKernelArg", error) : RONDO_OK;
+}
+
+static rondo_status enqueue_kernel(struct rd_opencl_device *d, cl_command_queue queue,
+                                   const struct rd_opencl_movers *movers,
+                                   const struct rd_opencl_move *m, cl_event *event)
+{
+    int w = width_of(m);
+    cl_kernel k = m->from ? movers->copy[w] : movers->fill[w];
+    size_t global[3];
+    cl_int error;
+    rondo_status status = set_move(d, k, m, global);
+    if (status)
+        return status;
+    RD_CL(d->backend, error, clEnqueueNDRangeKernel, queue, k, 3, NULL, global, NULL, 0, NULL,
+          event);
     return error ? rd_opencl_failed(d, "clEnqueueNDRangeKernel", error) : RONDO_OK;
 }
 
@@ -246,7 +258,34 @@ static rondo_status enqueue_fill(struct rd_opencl_device *d, cl_command_queue qu
 
 int rd_opencl_needs_movers(const struct rd_opencl_device *d, const struct rd_command *c)
 {
-    return !d->native && (c->kind == RD_COMMAND_COPY || c->kind == RD_COMMAND_FILL);
+    return (!d->native || d->backend->buffers == RD_OPENCL_ALWAYS) &&
+           (c->kind == RD_COMMAND_COPY || c->kind == RD_COMMAND_FILL);
+}
+
+rondo_status rd_opencl_move_kernel(struct rd_opencl_device *d,
+                                   const struct rd_opencl_movers *movers,
+                                   const struct rd_opencl_move *move, cl_kernel *kernel,
+                                   size_t *global)
+{
+    struct rd_opencl_move m = folded(move);
+    int w = width_of(&m);
+    cl_int error;
+    rondo_status status;
+    *kernel = NULL;
+    if (!kernel_may(d, &m))
+        return RONDO_OK;
+    RD_CL_NEW(d->backend, error, *kernel, clCreateKernel, movers->program->program,
+              m.from ? copy_names[w] : fill_names[w]);
+    if (error) {
+        *kernel = NULL;
+        return rd_opencl_failed(d, "clCreateKernel", error);
+    }
+    status = set_move(d, *kernel, &m, global);
+    if (status) {
+        RD_CL_RELEASE(d->backend, clReleaseKernel, *kernel);
+        *kernel = NULL;
+    }
+    return status;
 }
 
 rondo_status rd_opencl_enqueue_move(struct rd_opencl_device *d, cl_command_queue queue,
@@ -269,18 +308,8 @@ rondo_status rd_opencl_enqueue_move(struct rd_opencl_device *d, cl_command_queue
 static rondo_status copy_locked(struct rd_opencl_device *d, const struct rd_device_copy *copy)
 {
     const struct rd_opencl_move m = { .to = copy->to, .from = copy->from, .box = copy->box };
-    rondo_status status = RONDO_OK;
-    if (!d->native && !d->movers.copy[0]) {
-        status = need_program(d);
-        if (!status)
-            status = make_movers(d, &d->movers);
-        if (status) {
-            rd_opencl_movers_free(d, &d->movers);
-            return status;
-        }
-    }
-    status = rd_opencl_enqueue_move(d, d->queue, &d->movers, &m,
-                                    (struct rd_opencl_events){ NULL, NULL });
+    rondo_status status = rd_opencl_enqueue_move(d, d->queue, &d->movers, &m,
+                                                 (struct rd_opencl_events){ NULL, NULL });
     if (status) {
         rd_opencl_drain(d, d->queue);
         return status;

@@ -14,8 +14,12 @@ enum { RD_OPENCL_DEVICES_MAX = 64, RD_OPENCL_PLATFORMS_MAX = 16 };
  * item moves, 1, 4, 8 and 16 bytes. */
 enum { RD_OPENCL_WIDTHS = 4 };
 struct rd_opencl_movers {
+    struct rd_opencl_program *program;
     cl_kernel copy[RD_OPENCL_WIDTHS], fill[RD_OPENCL_WIDTHS];
 };
+
+/* Whether segments are recorded in command buffers: RONDO_OPENCL_COMMAND_BUFFERS. */
+enum rd_opencl_buffers { RD_OPENCL_NEVER, RD_OPENCL_TRIAL, RD_OPENCL_ALWAYS };
 
 struct rd_opencl_device {
     struct rd_backend *backend;
@@ -29,14 +33,20 @@ struct rd_opencl_device {
     int system;
     /* It is the host: a function of ours, enqueued, moves any box. */
     int native;
-    int fine;           /* host and device may use the same memory at the same time */
-    int buffers;        /* command buffers, of which several submissions may be in flight */
+    int fine; /* host and device may use the same memory at the same time */
+    /* Command buffers, of which several submissions may be in flight; all NULL: it has none. */
+    struct rd_opencl_buffer_calls {
+        clCreateCommandBufferKHR_fn create;
+        clCommandNDRangeKernelKHR_fn ndrange;
+        clFinalizeCommandBufferKHR_fn finalize;
+        clEnqueueCommandBufferKHR_fn enqueue;
+        clReleaseCommandBufferKHR_fn release;
+    } buffer;
     uint64_t group_max; /* work items of a group */
     /* For what is no part of a replay. */
     pthread_mutex_t lock;
     cl_command_queue queue;
-    struct rd_opencl_movers movers; /* made when first needed; under the lock */
-    struct rd_opencl_program *moves;
+    struct rd_opencl_movers movers; /* unless it is native; under the lock */
 };
 
 /* A compiled image. */
@@ -62,9 +72,12 @@ struct rd_backend {
     struct rd_allocator *alloc;
     const struct rd_opencl_calls *cl;
     rd_atomic64 calls;
-    pthread_mutex_t lock; /* of programs and blocks */
+    enum rd_opencl_buffers buffers;
+    pthread_mutex_t lock; /* of blocks */
     struct rd_opencl_program *programs;
     rd_atomic(struct rd_opencl_blocks *) blocks;
+    const char *asked_by;
+    cl_int asked; /* while it is opened: how a question about a device failed first */
     uint32_t contexts, devices;
     cl_context context[RD_OPENCL_PLATFORMS_MAX];
     struct rd_opencl_device device[RD_OPENCL_DEVICES_MAX];
@@ -81,6 +94,8 @@ struct rd_queue {
     struct rd_opencl_device *device;
     struct rd_progress *progress;
     cl_command_queue queue;
+    cl_command_queue timed; /* for timed calls */
+    uint64_t submitted;     /* the latest value */
 };
 
 /* An argument that may change from one call to the next, and what the kernel object has. */
@@ -106,6 +121,30 @@ struct rd_opencl_entry {
     cl_event *timed;   /* by command: the first one's and the last one's event of a timed call */
     int64_t submit_ns; /* a timed call: just before it was handed over */
     int is_timed;
+    int trial;      /* 1 + the way it went: how long it takes is wanted */
+    int64_t end_ns; /* of a trial */
+};
+
+/* A segment as a command buffer: recorded with kernel objects of its own, once it looks as if its
+ * addresses stayed. */
+enum { RD_OPENCL_SAMPLES = 15 };
+struct rd_opencl_record {
+    rd_atomic32 state;            /* RD_OPENCL_RECORD_...; changed by who submits */
+    cl_command_buffer_khr buffer; /* NULL: not recorded */
+    cl_kernel *kernel;            /* by command */
+    uint32_t slots;               /* that its addresses come from */
+    uint32_t *slot;
+    void **base;         /* of them, as recorded, or as of the latest submission */
+    uint32_t same;       /* submissions with those */
+    uint32_t tried;      /* submissions on trial */
+    uint32_t samples[2]; /* of either way: enqueued one by one, recorded */
+    int64_t took_ns[2][RD_OPENCL_SAMPLES];
+};
+enum {
+    RD_OPENCL_RECORD_NONE, /* it cannot be, or was slower */
+    RD_OPENCL_RECORD_WAIT, /* for addresses that stay */
+    RD_OPENCL_RECORD_TRIAL,
+    RD_OPENCL_RECORD_USED
 };
 
 struct rd_segment {
@@ -124,6 +163,7 @@ struct rd_segment {
     size_t params_bytes, params_pitch;
     char *values; /* of fills; in device memory, NULL: not needed */
     struct rd_opencl_movers movers;
+    struct rd_opencl_record record;
 };
 
 /* The status and message of a call that failed. */
@@ -140,7 +180,6 @@ rondo_status rd_opencl_allocate(struct rd_backend *b, uint32_t device, size_t by
 void rd_opencl_release(struct rd_backend *b, uint32_t device, void *memory);
 rondo_status rd_opencl_allocate_pinned(struct rd_backend *b, size_t bytes, void **memory);
 void rd_opencl_release_pinned(struct rd_backend *b, void *memory);
-void rd_opencl_blocks_free(struct rd_backend *b); /* at the end */
 /* Whether [address, address + bytes) is memory of the device's context. */
 int rd_opencl_is_ours(const struct rd_opencl_device *d, const void *address, size_t bytes);
 
@@ -170,8 +209,14 @@ struct rd_opencl_events {
 };
 rondo_status rd_opencl_movers_new(struct rd_opencl_device *d, struct rd_opencl_movers *movers);
 void rd_opencl_movers_free(struct rd_opencl_device *d, struct rd_opencl_movers *movers);
-/* Whether such a move may need movers; `box` is the greatest that is moved. */
+/* Whether such a command may need movers. */
 int rd_opencl_needs_movers(const struct rd_opencl_device *d, const struct rd_command *c);
+/* A kernel object that makes this move, its arguments set, and its three global sizes; NULL: no
+ * kernel can. Movers have been made. */
+rondo_status rd_opencl_move_kernel(struct rd_opencl_device *d,
+                                   const struct rd_opencl_movers *movers,
+                                   const struct rd_opencl_move *move, cl_kernel *kernel,
+                                   size_t *global);
 rondo_status rd_opencl_enqueue_move(struct rd_opencl_device *d, cl_command_queue queue,
                                     const struct rd_opencl_movers *movers,
                                     const struct rd_opencl_move *move, struct rd_opencl_events ev);
@@ -186,11 +231,24 @@ rondo_status rd_opencl_segment_new(struct rd_queue *q, const struct rd_command *
                                    uint32_t count, uint32_t frames, size_t params_bytes,
                                    struct rd_segment **segment);
 void rd_opencl_segment_free(struct rd_segment *s);
-/* Arguments that never change. */
-rondo_status rd_opencl_set_fixed(struct rd_segment *s, uint32_t command);
+/* Arguments that never change, of the node's kernel object or another. */
+rondo_status rd_opencl_set_fixed(struct rd_segment *s, uint32_t command, cl_kernel kernel);
 void rd_opencl_forget_events(struct rd_segment *s, struct rd_opencl_entry *e);
 
+/* ---- opencl_record.c */
+rondo_status rd_opencl_record_new(struct rd_segment *s);
+void rd_opencl_record_free(struct rd_segment *s);
+/* Whether this call goes to the device as a command buffer, which is recorded if need be; *status:
+ * why it could not be, where it has to. Before anything of the entry is used again. */
+int rd_opencl_record_use(struct rd_segment *s, const struct rd_segment_call *call,
+                         struct rd_opencl_entry *e, rondo_status *status);
+rondo_status rd_opencl_record_enqueue(struct rd_segment *s, cl_event *event);
+
 /* ---- opencl_submit.c */
+void *rd_opencl_address(const struct rd_segment *s, const struct rd_segment_call *call,
+                        const struct rd_command_arg *a);
+struct rd_opencl_move rd_opencl_move_of(const struct rd_segment *s,
+                                        const struct rd_segment_call *call, uint32_t command);
 rondo_status rd_opencl_segment_submit(struct rd_segment *s, const struct rd_segment_call *call,
                                       uint32_t *command);
 rondo_status rd_opencl_segment_step(struct rd_segment *s, const struct rd_segment_call *call,

@@ -3,7 +3,8 @@
  *
  * Only the last command of a submission has an event, whose callback raises the queue's progress:
  * it is kept until its frame is used again, since a driver may still be busy with it behind the
- * callback. A timed submission has events of every command. */
+ * callback. A timed submission has events of every command, and goes to a queue that measures: the
+ * main queue does not, since that costs a tenth of a submission (PoCL). */
 #include "src/base/os.h"
 #include "src/device/opencl_state.h"
 
@@ -12,7 +13,7 @@
 
 /* ---- arguments */
 
-static void *address_of(const struct rd_segment *s, const struct rd_segment_call *call,
+void *rd_opencl_address(const struct rd_segment *s, const struct rd_segment_call *call,
                         const struct rd_command_arg *a)
 {
     if (a->kind == RONDO_ARG_PARAM_ADDRESS)
@@ -58,7 +59,7 @@ static rondo_status set_changed(struct rd_segment *s, const struct rd_segment_ca
             if (error)
                 return rd_opencl_failed(d, "clSetKernelArg", error);
         } else {
-            void *address = address_of(s, call, a->arg);
+            void *address = rd_opencl_address(s, call, a->arg);
             if (a->set && a->address == address)
                 continue;
             error = set_address(d->backend, kernel, a, address);
@@ -71,10 +72,15 @@ static rondo_status set_changed(struct rd_segment *s, const struct rd_segment_ca
 
 /* ---- one command */
 
-static rondo_status enqueue_marker(struct rd_queue *q, cl_event *event)
+static cl_command_queue queue_of(const struct rd_segment *s, const struct rd_segment_call *call)
+{
+    return call->timed ? s->queue->timed : s->queue->queue;
+}
+
+static rondo_status enqueue_marker(struct rd_queue *q, cl_command_queue queue, cl_event *event)
 {
     cl_int error;
-    RD_CL(q->device->backend, error, clEnqueueMarkerWithWaitList, q->queue, 0, NULL, event);
+    RD_CL(q->device->backend, error, clEnqueueMarkerWithWaitList, queue, 0, NULL, event);
     return error ? rd_opencl_failed(q->device, "clEnqueueMarkerWithWaitList", error) : RONDO_OK;
 }
 
@@ -92,7 +98,7 @@ static rondo_status enqueue_kernel(struct rd_segment *s, const struct rd_segment
         global[i] = c->global[i];
         local[i] = c->local[i];
     }
-    RD_CL(d->backend, error, clEnqueueNDRangeKernel, s->queue->queue, c->kernel->kernel,
+    RD_CL(d->backend, error, clEnqueueNDRangeKernel, queue_of(s, call), c->kernel->kernel,
           c->dimensions, NULL, global, c->local[0] ? local : NULL, 0, NULL, ev.last);
     return error ? rd_opencl_failed(d, "clEnqueueNDRangeKernel", error) : RONDO_OK;
 }
@@ -113,8 +119,8 @@ static int counted(const struct rd_command *c, const struct rd_segment_call *cal
     return box->row && box->rows && box->planes;
 }
 
-static rondo_status enqueue_move(struct rd_segment *s, const struct rd_segment_call *call,
-                                 uint32_t command, struct rd_opencl_events ev)
+struct rd_opencl_move rd_opencl_move_of(const struct rd_segment *s,
+                                        const struct rd_segment_call *call, uint32_t command)
 {
     const struct rd_command *c = &s->command[command];
     struct rd_opencl_move m = { .box = c->box,
@@ -125,7 +131,14 @@ static rondo_status enqueue_move(struct rd_segment *s, const struct rd_segment_c
     m.to = (char *)call->base[c->to.slot] + c->to.offset;
     if (c->kind == RD_COMMAND_COPY)
         m.from = (char *)call->base[c->from.slot] + c->from.offset;
-    return rd_opencl_enqueue_move(s->queue->device, s->queue->queue, &s->movers, &m, ev);
+    return m;
+}
+
+static rondo_status enqueue_move(struct rd_segment *s, const struct rd_segment_call *call,
+                                 uint32_t command, struct rd_opencl_events ev)
+{
+    const struct rd_opencl_move m = rd_opencl_move_of(s, call, command);
+    return rd_opencl_enqueue_move(s->queue->device, queue_of(s, call), &s->movers, &m, ev);
 }
 
 /* What the function enqueues has no events of ours: markers before and behind it have. */
@@ -133,14 +146,15 @@ static rondo_status enqueue_launch(struct rd_segment *s, const struct rd_segment
                                    uint32_t command, struct rd_opencl_events ev)
 {
     const struct rd_command *c = &s->command[command];
-    rondo_status status = ev.first ? enqueue_marker(s->queue, ev.first) : RONDO_OK;
+    cl_command_queue queue = queue_of(s, call);
+    rondo_status status = ev.first ? enqueue_marker(s->queue, queue, ev.first) : RONDO_OK;
     int failed;
     if (status)
         return status;
-    failed = c->launch(c->launch_context, call, s->queue->queue);
+    failed = c->launch(c->launch_context, call, queue);
     if (failed)
         return rd_error(RONDO_ERR_FAILED, "its function returned %d", failed);
-    return ev.last ? enqueue_marker(s->queue, ev.last) : RONDO_OK;
+    return ev.last ? enqueue_marker(s->queue, queue, ev.last) : RONDO_OK;
 }
 
 static rondo_status enqueue(struct rd_segment *s, const struct rd_segment_call *call,
@@ -165,12 +179,12 @@ static rondo_status send_params(struct rd_segment *s, const struct rd_segment_ca
     cl_int error;
     if (!s->params)
         return RONDO_OK;
-    RD_CL(d->backend, error, clEnqueueSVMMemcpy, s->queue->queue, CL_FALSE,
+    RD_CL(d->backend, error, clEnqueueSVMMemcpy, queue_of(s, call), CL_FALSE,
           s->params + call->frame * s->params_pitch, call->params, s->params_bytes, 0, NULL, NULL);
     return error ? rd_opencl_failed(d, "clEnqueueSVMMemcpy of parameters", error) : RONDO_OK;
 }
 
-/* ---- the whole segment */
+/* ---- the end of a submission */
 
 static void CL_CALLBACK ended(cl_event event, cl_int state, void *context)
 {
@@ -181,6 +195,8 @@ static void CL_CALLBACK ended(cl_event event, cl_int state, void *context)
     (void)event;
     if (RD_UNLIKELY(w && w->ended))
         state = w->ended(w->context, state);
+    if (e->trial)
+        e->end_ns = rd_os.now_ns();
     if (state >= 0) {
         rd_progress_reach(p, e->value); /* who waits may free the entry from here on */
         return;
@@ -207,6 +223,43 @@ static struct rd_opencl_events events_of(const struct rd_segment_call *call,
     return none;
 }
 
+/* ---- timed calls: on a queue of their own, between what the main queue has before and behind */
+
+static rondo_status enqueue_barrier(struct rd_queue *q, cl_command_queue queue, cl_event event)
+{
+    cl_int error;
+    RD_CL(q->device->backend, error, clEnqueueBarrierWithWaitList, queue, 1, &event, NULL);
+    return error ? rd_opencl_failed(q->device, "clEnqueueBarrierWithWaitList", error) : RONDO_OK;
+}
+
+static rondo_status flush(struct rd_queue *q, cl_command_queue queue)
+{
+    cl_int error;
+    RD_CL(q->device->backend, error, clFlush, queue);
+    return error ? rd_opencl_failed(q->device, "clFlush", error) : RONDO_OK;
+}
+
+static rondo_status fork_timed(struct rd_queue *q)
+{
+    cl_event before;
+    rondo_status status = enqueue_marker(q, q->queue, &before);
+    if (status)
+        return status;
+    status = flush(q, q->queue);
+    if (!status)
+        status = enqueue_barrier(q, q->timed, before);
+    RD_CL_RELEASE(q->device->backend, clReleaseEvent, before);
+    return status;
+}
+
+static rondo_status join_timed(struct rd_queue *q, cl_event last)
+{
+    rondo_status status = flush(q, q->timed);
+    return status ? status : enqueue_barrier(q, q->queue, last);
+}
+
+/* ---- the whole segment */
+
 /* The commands, and an event behind them all in e->last or, of a timed call, *behind. */
 static rondo_status enqueue_all(struct rd_segment *s, const struct rd_segment_call *call,
                                 struct rd_opencl_entry *e, cl_event *behind, uint32_t *command)
@@ -216,7 +269,13 @@ static rondo_status enqueue_all(struct rd_segment *s, const struct rd_segment_ca
     while (last && !runs(s, call, last - 1))
         last--;
     *command = s->count;
-    status = last ? send_params(s, call) : enqueue_marker(s->queue, &e->last);
+    status = !last         ? enqueue_marker(s->queue, s->queue->queue, &e->last)
+             : call->timed ? fork_timed(s->queue)
+                           : RONDO_OK;
+    if (call->timed)
+        e->submit_ns = rd_os.now_ns();
+    if (last && !status)
+        status = send_params(s, call);
     for (uint32_t i = 0; i < last && !status; i++) {
         if (!runs(s, call, i))
             continue;
@@ -227,32 +286,45 @@ static rondo_status enqueue_all(struct rd_segment *s, const struct rd_segment_ca
         return status;
     *command = s->count;
     *behind = last && call->timed ? e->timed[2 * last - 1] : e->last;
-    return RONDO_OK;
+    return last && call->timed ? join_timed(s->queue, *behind) : RONDO_OK;
 }
 
 static rondo_status hand_over(struct rd_segment *s, struct rd_opencl_entry *e, cl_event behind)
 {
     struct rd_opencl_device *d = s->queue->device;
     cl_int error;
-    if (RD_CL(d->backend, error, clFlush, s->queue->queue))
-        return rd_opencl_failed(d, "clFlush", error);
+    rondo_status status = flush(s->queue, s->queue->queue);
+    if (status)
+        return status;
     if (RD_CL(d->backend, error, clSetEventCallback, behind, CL_COMPLETE, ended, e))
         return rd_opencl_failed(d, "clSetEventCallback", error);
     return RONDO_OK;
 }
 
 /* Nothing of what was enqueued runs on: the caller frees what it uses. A driver that cannot tell is
- * lost. */
-static void undo(struct rd_segment *s, struct rd_opencl_entry *e)
+ * lost, and one whose failure says so. */
+static rondo_status undo(struct rd_segment *s, struct rd_opencl_entry *e, rondo_status status)
 {
     struct rd_queue *q = s->queue;
-    char why[sizeof q->progress->why];
-    if (!rd_opencl_drain(q->device, q->queue)) {
-        snprintf(why, sizeof why, "opencl device %u: clFinish failed behind another failure",
-                 q->device->index);
-        rd_progress_fail(q->progress, why);
-    }
+    if (!rd_opencl_drain(q->device, q->timed) || !rd_opencl_drain(q->device, q->queue))
+        status = RONDO_ERR_DEVICE_LOST;
+    if (status == RONDO_ERR_DEVICE_LOST)
+        rd_progress_fail(q->progress, rd_error_text());
     rd_opencl_forget_events(s, e);
+    e->trial = 0;
+    return status;
+}
+
+/* All of it, and an event behind it. */
+static rondo_status enqueue_call(struct rd_segment *s, const struct rd_segment_call *call,
+                                 struct rd_opencl_entry *e, cl_event *behind, uint32_t *command)
+{
+    rondo_status status = RONDO_OK;
+    if (!rd_opencl_record_use(s, call, e, &status))
+        return status ? status : enqueue_all(s, call, e, behind, command);
+    status = rd_opencl_record_enqueue(s, &e->last);
+    *behind = e->last;
+    return status;
 }
 
 rondo_status rd_opencl_segment_submit(struct rd_segment *s, const struct rd_segment_call *call,
@@ -267,14 +339,11 @@ rondo_status rd_opencl_segment_submit(struct rd_segment *s, const struct rd_segm
     rd_opencl_forget_events(s, e);
     e->value = call->value;
     e->is_timed = call->timed;
-    if (call->timed)
-        e->submit_ns = rd_os.now_ns();
-    status = enqueue_all(s, call, e, &behind, command);
+    status = enqueue_call(s, call, e, &behind, command);
     if (!status)
         status = hand_over(s, e, behind);
-    if (status)
-        undo(s, e);
-    return status;
+    s->queue->submitted = call->value;
+    return status ? undo(s, e, status) : RONDO_OK;
 }
 
 /* ---- step by step */
@@ -283,13 +352,10 @@ static rondo_status wait_for(struct rd_queue *q, cl_event event)
 {
     struct rd_opencl_device *d = q->device;
     const struct rd_opencl_watch *w = rd_load_acquire(&rd_opencl_watching);
-    char why[sizeof q->progress->why];
     cl_int error, state = 0;
     RD_CL(d->backend, error, clWaitForEvents, 1, &event);
-    if (error && error != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
-        rd_opencl_drain(d, q->queue);
-        return rd_opencl_failed(d, "clWaitForEvents", error);
-    }
+    if (error && error != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
+        return rd_opencl_failed(d, "clWaitForEvents", error); /* undo waits for it */
     RD_CL(d->backend, error, clGetEventInfo, event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state,
           &state, NULL);
     if (error)
@@ -298,10 +364,8 @@ static rondo_status wait_for(struct rd_queue *q, cl_event event)
         state = w->ended(w->context, state);
     if (state >= 0)
         return RONDO_OK;
-    snprintf(why, sizeof why, "opencl device %u: it ended with %s (%d)", d->index,
-             rd_opencl_error_name(state), state);
-    rd_progress_fail(q->progress, why);
-    return rd_error(RONDO_ERR_DEVICE_LOST, "%s", why);
+    return rd_error(RONDO_ERR_DEVICE_LOST, "opencl device %u (%s): it ended with %s (%d)", d->index,
+                    d->hardware.name, rd_opencl_error_name(state), state);
 }
 
 static void set_anew(struct rd_segment *s)
@@ -316,7 +380,7 @@ static rondo_status step(struct rd_segment *s, const struct rd_segment_call *cal
     struct rd_opencl_events ev = { &e->timed[2 * command], &e->timed[2 * command + 1] };
     rondo_status status = RONDO_OK;
     if (s->command[command].kind == RD_COMMAND_KERNEL)
-        status = rd_opencl_set_fixed(s, command);
+        status = rd_opencl_set_fixed(s, command, s->command[command].kernel->kernel);
     if (!status)
         status = enqueue(s, call, command, ev);
     return status ? status : wait_for(s->queue, *ev.last);
@@ -332,9 +396,12 @@ rondo_status rd_opencl_segment_step(struct rd_segment *s, const struct rd_segmen
         return queue_is_lost(s->queue);
     rd_opencl_forget_events(s, e);
     e->is_timed = 1;
+    e->trial = 0;
     e->submit_ns = rd_os.now_ns();
     set_anew(s);
-    status = send_params(s, call);
+    status = rd_opencl_finish(s->queue->device, s->queue->queue);
+    if (!status)
+        status = send_params(s, call);
     for (uint32_t i = 0; i < s->count && !status; i++) {
         if (!runs(s, call, i))
             continue;
@@ -343,13 +410,12 @@ rondo_status rd_opencl_segment_step(struct rd_segment *s, const struct rd_segmen
     }
     if (!status) {
         *command = s->count;
-        status = rd_opencl_finish(s->queue->device, s->queue->queue);
+        status = rd_opencl_finish(s->queue->device, queue_of(s, call));
     }
     if (status)
-        undo(s, e);
-    else
-        rd_progress_reach(s->queue->progress, call->value);
-    return status;
+        return undo(s, e, status);
+    rd_progress_reach(s->queue->progress, call->value);
+    return RONDO_OK;
 }
 
 /* ---- times */

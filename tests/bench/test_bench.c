@@ -45,6 +45,8 @@ static const struct {
     { "latency --period 100us --impl loop", 2, "a period is for rondo and handwritten" },
     { "latency --submitters 3", 2, "--submitters 3: not a number from 1 to 2" },
     { "limit --help", 0, "--graph NAME" },
+    { "device --help", 0, "--nodes N" },
+    { "device --width 3", 2, "--width 3: 1, a chain, or 8" },
 };
 
 Test(bench, exit_statuses_and_messages)
@@ -99,4 +101,24 @@ Test(bench, columns)
         "rondo,chain,1,10,compiled,static,serial,1,0,10,9,0,";
     cr_expect(status == 0, "status %d: %s", status, text);
     cr_expect(strncmp(text, columns, strlen(columns)) == 0, "%s", text);
+}
+
+/* Every way of replaying kernels, checked before it is measured; or what is missing. */
+Test(bench, devices)
+{
+    static char text[65536];
+    static const char *const ways[] = { "rondo compiled", "rondo interpreted", "enqueues in order",
+                                        "enqueues out of order" };
+    for (int pipelined = 0; pipelined < 2; pipelined++) {
+        int status = run(pipelined ? "device --nodes 9 --replays 2 --rounds 1 --format csv "
+                                     "--order pipelined"
+                                   : "device --nodes 1,9 --replays 2 --rounds 1 --format csv",
+                         text, sizeof text);
+        if (status == 1 && (strstr(text, "no device to measure on") ||
+                            strstr(text, "built without OpenCL's headers")))
+            continue;
+        cr_expect(status == 0, "status %d: %s", status, text);
+        for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+            cr_expect(strstr(text, ways[i]) != NULL, "no '%s': %s", ways[i], text);
+    }
 }

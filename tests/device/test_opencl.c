@@ -4,7 +4,15 @@
 #include "tests/device/opencl_rig.h"
 
 #include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#ifdef RD_WITH_OPENCL
+#define CL_TARGET_OPENCL_VERSION 300
+#include <CL/cl.h>
+#include <dlfcn.h>
+#endif
 
 static const char image[] =
     "kernel void add(global int *a, int v) { a[get_global_id(0)] += v; }\n"
@@ -102,5 +110,454 @@ Test(opencl, kernels_take_every_kind_of_argument)
     r.ops->kernel_free(c.kernel);
     rig_forget(&r, to);
     rig_forget(&r, from);
+    rig_close(&r);
+}
+
+Test(opencl, kernels_of_three_dimensions)
+{
+    enum { W = 5, H = 4, D = 3 };
+    static const int w = W, h = H;
+    struct rig r;
+    rig_open(&r, "", 0);
+    int *a = rig_memory(&r, sizeof(int) * W * H * D), there[W * H * D];
+    const struct rd_command_arg arg[] = {
+        { .kind = RONDO_ARG_ACCESS, .place = { 1, 0 } },
+        { .kind = RONDO_ARG_VALUE, .bytes = sizeof w, .value = &w },
+        { .kind = RONDO_ARG_VALUE, .bytes = sizeof h, .value = &h },
+    };
+    struct rd_command c = kernel_command(rig_kernel(&r, image, "cell", 3), arg, 3, W);
+    c.dimensions = 3;
+    c.global[1] = H;
+    c.global[2] = D;
+    struct rd_segment *s = rig_segment(&r, &c, 1, 2, 0);
+    void *base[] = { NULL, a };
+    struct rd_segment_call call = { .base = base, .frame = 1 };
+    rig_submit(&r, s, &call);
+    rig_await(&r.progress, r.value);
+    rig_copy(&r, there, a, sizeof there);
+    for (int i = 0; i < W * H * D; i++)
+        cr_assert_eq(there[i], i / (W * H) * 100 + i / W % H * 10 + i % W);
+    r.ops->segment_free(s);
+    r.ops->kernel_free(c.kernel);
+    rig_forget(&r, a);
+    rig_close(&r);
+}
+
+/* ---- many submissions */
+
+enum { FRAMES = 4, SUBMISSIONS = 3000, SPOTS = 3 };
+
+/* add(spot of this submission, parameter), twice(another spot), add(the same, 1): with addresses
+ * and parameters that change while earlier submissions are in flight. */
+struct stream {
+    struct rd_command_arg arg[3][2];
+    struct rd_command command[3];
+    struct rd_segment *segment;
+};
+
+static void open_stream(struct rig *r, struct stream *t)
+{
+    static const int one = 1;
+    const struct rd_command_arg first = { .kind = RONDO_ARG_ACCESS, .place = { 0, 0 } };
+    const struct rd_command_arg second = { .kind = RONDO_ARG_ACCESS,
+                                           .place = { 1, (int64_t)sizeof(int) } };
+    t->arg[0][0] = first;
+    t->arg[0][1] = (struct rd_command_arg){ .kind = RONDO_ARG_PARAM, .bytes = 4, .param_at = 8 };
+    t->arg[1][0] = second;
+    t->arg[2][0] = first;
+    t->arg[2][1] =
+        (struct rd_command_arg){ .kind = RONDO_ARG_VALUE, .bytes = sizeof one, .value = &one };
+    for (int i = 0; i < 3; i++) {
+        uint32_t args = i == 1 ? 1 : 2;
+        t->command[i] = kernel_command(rig_kernel(r, image, i == 1 ? "twice" : "add", args),
+                                       t->arg[i], args, N);
+        t->command[i].may_skip = 1;
+    }
+    t->segment = rig_segment(r, t->command, 3, FRAMES, 16);
+}
+
+static void close_stream(struct rig *r, struct stream *t)
+{
+    r->ops->segment_free(t->segment);
+    for (int i = 0; i < 3; i++)
+        r->ops->kernel_free(t->command[i].kernel);
+}
+
+struct flight {
+    void *base[2];
+    int params[4];
+    uint8_t skip[3];
+    uint64_t value;
+};
+
+static void play(unsigned (*should)[N + 1], const struct flight *f, int first, int second)
+{
+    for (int i = 0; i < N && !f->skip[0]; i++)
+        should[first][i] += (unsigned)f->params[2];
+    for (int i = 0; i < N && !f->skip[1]; i++)
+        should[second][i + 1] *= 2;
+    for (int i = 0; i < N && !f->skip[2]; i++)
+        should[first][i] += 1;
+}
+
+Test(opencl, thousands_of_submissions_with_four_in_flight)
+{
+    struct rig r;
+    struct stream t;
+    struct flight flight[FRAMES];
+    static unsigned should[SPOTS][N + 1];
+    int there[N + 1], *spot[SPOTS];
+    rig_open(&r, "", 0);
+    open_stream(&r, &t);
+    for (int i = 0; i < SPOTS; i++) {
+        spot[i] = rig_memory(&r, sizeof there);
+        rig_copy(&r, spot[i], should[i], sizeof there);
+    }
+    memset(flight, 0, sizeof flight);
+    for (uint32_t n = 0; n < SUBMISSIONS; n++) {
+        struct flight *f = &flight[n % FRAMES];
+        struct rd_segment_call call = { .base = f->base,
+                                        .params = (const char *)f->params,
+                                        .skip = n % 3 ? f->skip : NULL,
+                                        .frame = n % FRAMES,
+                                        .timed = n % 101 == 0 };
+        int first = (int)(n % SPOTS), second = (int)(n / 5 % SPOTS);
+        rig_await(&r.progress, f->value); /* what the frame held has ended */
+        memset(f->params, 0x55, sizeof f->params);
+        f->params[2] = (int)(n / 7);
+        f->base[0] = spot[first];
+        f->base[1] = spot[second];
+        for (uint32_t i = 0; i < 3; i++)
+            f->skip[i] = n % 3 ? (n / (i + 2)) % 3 == 1 || n % 50 == 1 : 0;
+        rig_submit(&r, t.segment, &call);
+        f->value = r.value;
+        play(should, f, first, second);
+    }
+    rig_await(&r.progress, r.value);
+    for (int i = 0; i < SPOTS; i++) {
+        rig_copy(&r, there, spot[i], sizeof there);
+        cr_expect_arr_eq(there, should[i], sizeof there, "spot %d", i);
+        rig_forget(&r, spot[i]);
+    }
+    close_stream(&r, &t);
+    rig_close(&r);
+}
+
+/* Where everything is skipped, progress still comes behind what was submitted before. */
+Test(opencl, a_submission_of_nothing_ends_in_its_turn)
+{
+    struct rig r;
+    struct stream t;
+    rig_open(&r, "", 0);
+    open_stream(&r, &t);
+    int *a = rig_memory(&r, (N + 1) * sizeof *a), here[N + 1], params[4] = { 0, 0, 1, 0 };
+    void *base[] = { a, a };
+    const uint8_t none[] = { 1, 1, 1 };
+    for (int round = 0; round < 50; round++) {
+        struct rd_segment_call work = { .base = base, .params = (char *)params, .frame = 0 };
+        struct rd_segment_call nothing = { .base = base, .skip = none, .frame = 1 };
+        for (int i = 0; i <= N; i++)
+            here[i] = round;
+        rig_copy(&r, a, here, sizeof here);
+        rig_submit(&r, t.segment, &work);
+        rig_submit(&r, t.segment, &nothing);
+        rig_await(&r.progress, r.value);
+        rig_copy(&r, here, a, sizeof here);
+        for (int i = 0; i <= N; i++)
+            cr_assert_eq(here[i], i == 0 ? round + 2 : i == N ? 2 * round : 2 * (round + 1) + 1);
+        rig_step(&r, t.segment, &nothing);
+        cr_expect_geq(rd_load_acquire(&r.progress.source->done), r.value);
+    }
+    close_stream(&r, &t);
+    rig_forget(&r, a);
+    rig_close(&r);
+}
+
+/* ---- what a submission costs */
+
+/* One enqueue for each node, one flush, one callback, and the release of the event before. */
+Test(opencl, a_steady_submission_is_as_many_calls_as_nodes_and_three)
+{
+    struct rig r;
+    struct stream t;
+    char text[128];
+    rig_open(&r, "", 0);
+    open_stream(&r, &t);
+    int *a = rig_memory(&r, (N + 1) * sizeof *a), params[4] = { 0 };
+    void *base[] = { a, a };
+    struct rd_segment_call call = { .base = base, .params = (char *)params };
+    for (int i = 0; i < 3; i++) {
+        uint64_t before = r.ops->calls(r.backend);
+        rig_submit(&r, t.segment, &call);
+        rig_await(&r.progress, r.value);
+        if (i)
+            cr_expect_eq(r.ops->calls(r.backend) - before, 3 + 3);
+    }
+    params[2] = 4; /* one argument changes */
+    uint64_t before = r.ops->calls(r.backend);
+    rig_submit(&r, t.segment, &call);
+    cr_expect_eq(r.ops->calls(r.backend) - before, 3 + 3 + 1);
+    rig_await(&r.progress, r.value);
+    r.ops->segment_describe(t.segment, text, sizeof text);
+    cr_expect_str_eq(text, "3 enqueues, 1 flush, 1 callback");
+    close_stream(&r, &t);
+    rig_forget(&r, a);
+    rig_close(&r);
+}
+
+/* ---- times */
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void check_times(const struct rd_command_time *t, uint32_t skipped, int64_t begin)
+{
+    int64_t at = begin - 1000000, end = now_ns() + 1000000;
+    for (uint32_t i = 0; i < 3; i++) {
+        if (i == skipped) {
+            cr_expect(!t[i].begin_ns && !t[i].end_ns);
+            continue;
+        }
+        cr_expect(t[i].begin_ns >= at && t[i].end_ns >= t[i].begin_ns && t[i].end_ns <= end,
+                  "command %u: %lld to %lld, after %lld and before %lld", i,
+                  (long long)t[i].begin_ns, (long long)t[i].end_ns, (long long)at, (long long)end);
+        at = t[i].end_ns;
+    }
+}
+
+Test(opencl, timed_submissions_tell_when_each_command_ran)
+{
+    struct rig r;
+    struct stream t;
+    struct rd_command_time times[3];
+    rig_open(&r, "", 0);
+    open_stream(&r, &t);
+    int *a = rig_memory(&r, (N + 1) * sizeof *a), params[4] = { 0 };
+    void *base[] = { a, a };
+    for (uint32_t n = 0; n < 8; n++) {
+        uint8_t skip[3] = { 0 };
+        struct rd_segment_call call = { .base = base, .params = (char *)params, .skip = skip };
+        int64_t begin = now_ns();
+        skip[n % 3] = n % 3 != 0 || n % 2; /* each of them, or none */
+        call.frame = n % FRAMES;
+        call.timed = 1;
+        if (n % 2)
+            rig_submit(&r, t.segment, &call);
+        else
+            rig_step(&r, t.segment, &call);
+        rig_await(&r.progress, r.value);
+        r.ops->segment_times(t.segment, call.frame, times);
+        check_times(times, skip[n % 3] ? n % 3 : 3, begin);
+    }
+    close_stream(&r, &t);
+    rig_forget(&r, a);
+    rig_close(&r);
+}
+
+/* ---- launches */
+
+#ifdef RD_WITH_OPENCL
+struct launch {
+    __typeof__(clEnqueueSVMMemFill) *fill;
+    int calls, fail;
+    void *frame_context;
+};
+
+static int launch_fill(void *context, const struct rd_segment_call *call, void *native)
+{
+    struct launch *l = context;
+    const char pattern = (char)++l->calls;
+    l->frame_context = call->context;
+    if (l->fail)
+        return l->fail;
+    return l->fill(native, call->base[0], &pattern, 1, 16, 0, NULL, NULL);
+}
+
+Test(opencl, launches_enqueue_on_the_queue)
+{
+    struct rig r;
+    struct launch l = { 0 };
+    char there[16], params[16];
+    uint32_t at;
+    struct rd_command_time times[3];
+    rig_open(&r, "", 0);
+    void *library = dlopen("libOpenCL.so.1", RTLD_NOW), *symbol;
+    cr_assert_not_null(library);
+    symbol = dlsym(library, "clEnqueueSVMMemFill");
+    memcpy(&l.fill, &symbol, sizeof symbol);
+    char *a = rig_memory(&r, 64);
+    struct rd_command c[3] = { 0 };
+    const char seven = 7;
+    for (int i = 0; i < 3; i++) {
+        c[i] = (struct rd_command){ .kind = RD_COMMAND_FILL,
+                                    .name = "fill",
+                                    .to = { 0, 8 * (i / 2) },
+                                    .box = { .row = 8, .rows = 1, .planes = 1 },
+                                    .elem_bytes = 1,
+                                    .value = &seven };
+    }
+    c[1] = (struct rd_command){
+        .kind = RD_COMMAND_LAUNCH, .name = "launch", .launch = launch_fill, .launch_context = &l
+    };
+    /* In the middle, and as the last one, of which the end is waited for. */
+    for (uint32_t count = 3; count >= 2; count--) {
+        struct rd_segment *s = rig_segment(&r, c, count, 1, sizeof params);
+        void *base[] = { a };
+        for (int n = 0; n < 40; n++) {
+            struct rd_segment_call call = {
+                .base = base, .params = params, .context = &l, .timed = n % 3 == 0
+            };
+            if (n % 4)
+                rig_submit(&r, s, &call);
+            else
+                rig_step(&r, s, &call);
+            rig_await(&r.progress, r.value);
+            if (call.timed) {
+                r.ops->segment_times(s, 0, times);
+                cr_expect(times[1].begin_ns && times[1].end_ns >= times[1].begin_ns);
+            }
+            rig_copy(&r, there, a, sizeof there);
+            for (int i = 0; i < 16; i++)
+                cr_assert_eq(there[i], i < 8 || count == 2 ? l.calls : 7);
+            cr_expect_eq(l.frame_context, &l);
+        }
+        l.fail = 3;
+        struct rd_segment_call call = { .base = base, .params = params, .value = ++r.value };
+        cr_expect_eq(r.ops->segment_submit(s, &call, &at), RONDO_ERR_FAILED);
+        cr_expect_eq(at, 1);
+        cr_expect_not_null(strstr(rd_error_text(), "returned 3"), "%s", rd_error_text());
+        l.fail = 0;
+        r.ops->segment_free(s);
+    }
+    rig_forget(&r, a);
+    rig_close(&r);
+    dlclose(library);
+}
+#endif
+
+/* ---- images */
+
+static void no_kernel(struct rig *r, const char *text, const char *entry, uint32_t args,
+                      const char *options, const char *told)
+{
+    const struct rd_kernel_source s = { RONDO_OPENCL_C, text, strlen(text), entry, options, args };
+    struct rd_device_kernel *k = NULL;
+    int64_t programs = rig_live(RIG_PROGRAM), kernels = rig_live(RIG_KERNEL);
+    cr_expect_eq(r->ops->kernel_new(r->backend, 0, &s, &k), RONDO_ERR_INVALID, "%s", told);
+    cr_expect_null(k);
+    cr_expect_not_null(strstr(rd_error_text(), told), "'%s': %s", told, rd_error_text());
+    cr_expect_null(strchr(rd_error_text(), '\n'), "%s", rd_error_text());
+    cr_expect(rig_live(RIG_PROGRAM) == programs && rig_live(RIG_KERNEL) == kernels, "%s", told);
+}
+
+Test(opencl, images_that_are_wrong)
+{
+    struct rig r;
+    struct rd_device_kernel *k = NULL;
+    const struct rd_kernel_source other = { 9, image, sizeof image - 1, "add", NULL, 2 };
+    rig_open(&r, "", 0);
+    no_kernel(&r, "kernel void k(global int *a)\n{ int warned; a[0] = missing; }\n", "k", 1, NULL,
+              "undeclared identifier 'missing'");
+    no_kernel(&r, image, "absent", 1, NULL, "no kernel 'absent'");
+    no_kernel(&r, image, "add", 3, NULL, "kernel 'add' has 2 arguments, the node gives 3");
+    no_kernel(&r, image, "add", 2, "-not-an-option", "clBuildProgram");
+    cr_expect_eq(r.ops->kernel_new(r.backend, 0, &other, &k), RONDO_ERR_INVALID);
+    cr_expect_not_null(strstr(rd_error_text(), "format 9"), "%s", rd_error_text());
+    rig_close(&r);
+}
+
+/* One program for each image and options, a kernel for each node. */
+Test(opencl, equal_images_are_compiled_once)
+{
+    enum { NODES = 200 };
+    struct rig r;
+    struct rd_device_kernel *k[NODES + 1];
+    const struct rd_kernel_source s = {
+        RONDO_OPENCL_C, image, sizeof image - 1, "add", "-DX=1", 2
+    };
+    rig_open(&r, "", 0);
+    uint64_t before = rig_made("clBuildProgram");
+    for (int i = 0; i < NODES; i++)
+        k[i] = rig_kernel(&r, image, i % 2 ? "add" : "twice", i % 2 ? 2 : 1);
+    cr_assert_eq(r.ops->kernel_new(r.backend, 0, &s, &k[NODES]), RONDO_OK, "%s", rd_error_text());
+    cr_expect_eq(rig_made("clBuildProgram"), before + 2);
+    cr_expect_eq(rig_live(RIG_KERNEL), NODES + 1);
+    for (int i = 0; i <= NODES; i++)
+        r.ops->kernel_free(k[i]);
+    cr_expect_eq(rig_live(RIG_PROGRAM), 0);
+    rig_close(&r);
+}
+
+struct compiler {
+    struct rig *r;
+    int number, failed;
+};
+
+static void *compile_some(void *context)
+{
+    struct compiler *c = context;
+    char text[128];
+    for (int i = 0; i < 6; i++) {
+        struct rd_device_kernel *k;
+        snprintf(text, sizeof text, "kernel void k(global int *a) { a[0] = %d; }",
+                 (c->number + i) % 3);
+        const struct rd_kernel_source s = { RONDO_OPENCL_C, text, strlen(text), "k", NULL, 1 };
+        if (c->r->ops->kernel_new(c->r->backend, 0, &s, &k)) {
+            c->failed = 1;
+            break;
+        }
+        c->r->ops->kernel_free(k);
+    }
+    return NULL;
+}
+
+Test(opencl, threads_compile_at_once)
+{
+    struct rig r;
+    pthread_t thread[4];
+    struct compiler c[4];
+    rig_open(&r, "", 0);
+    for (int i = 0; i < 4; i++) {
+        c[i] = (struct compiler){ &r, i, 0 };
+        cr_assert_eq(pthread_create(&thread[i], NULL, compile_some, &c[i]), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        pthread_join(thread[i], NULL);
+        cr_expect_not(c[i].failed);
+    }
+    rig_close(&r);
+}
+
+/* What a kernel does not take is found when its segment is made. */
+Test(opencl, arguments_that_do_not_fit)
+{
+    static const double wide = 1;
+    struct rig r;
+    struct rd_segment *s = NULL;
+    rig_open(&r, "", 0);
+    struct rd_command_arg arg[] = { { .kind = RONDO_ARG_ACCESS },
+                                    { .kind = RONDO_ARG_VALUE, .bytes = 8, .value = &wide } };
+    struct rd_command c = kernel_command(rig_kernel(&r, image, "add", 2), arg, 2, N);
+    static const char *const told[] = { "node 'node': argument 1, 8 bytes",
+                                        "node 'node': argument 1, a parameter of 2 bytes",
+                                        "node 'node': argument 1, an address",
+                                        "node 'node': local: a group of 1099511627776" };
+    for (int i = 0; i < 4; i++) {
+        if (i == 1)
+            arg[1] = (struct rd_command_arg){ .kind = RONDO_ARG_PARAM, .bytes = 2 };
+        if (i == 2)
+            arg[1] = (struct rd_command_arg){ .kind = RONDO_ARG_ACCESS };
+        if (i == 3) {
+            arg[1] = (struct rd_command_arg){ .kind = RONDO_ARG_PARAM, .bytes = 4 };
+            c.local[0] = c.global[0] = 1ull << 40;
+        }
+        cr_expect_eq(r.ops->segment_new(r.queue, &c, 1, 1, 16, &s), RONDO_ERR_INVALID);
+        cr_expect_not_null(strstr(rd_error_text(), told[i]), "%s", rd_error_text());
+    }
+    r.ops->kernel_free(c.kernel);
     rig_close(&r);
 }

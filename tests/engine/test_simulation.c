@@ -119,6 +119,54 @@ Test(simulation, bound)
     cr_assert_null(et_close_clean(rt));
 }
 
+static rondo_node add_kernel(rondo_subgraph g, double cost_ns, rondo_processor on,
+                             const rondo_node *after)
+{
+    rondo_kernel_desc d = { .format = RONDO_OPENCL_C,
+                            .image = "kernel void k() { }",
+                            .image_bytes = 19,
+                            .entry = "k",
+                            .flags = RONDO_NO_ACCESS,
+                            .dimensions = 1,
+                            .global = { 1 },
+                            .after = after,
+                            .after_count = after != NULL,
+                            .on = on,
+                            .cost_ns = cost_ns };
+    return rondo_record_kernel(g, &d);
+}
+
+/* Each device is a processor more, whose nodes run one after the other. */
+Test(simulation, devices)
+{
+    rondo_runtime rt = et_runtime(1);
+    rondo_subgraph_desc desc = { .name = "devices" };
+    rondo_simulate_options o = { .processors = 1, .handover_ns = -1 };
+    rondo_simulation s;
+    rondo_subgraph g;
+    rondo_node last;
+    cr_assert_eq(rondo_subgraph_create(rt, &desc, &g), RONDO_OK);
+    add(g, 500, 0, RONDO_ANY_CPU, NULL, 0);
+    add(g, 500, 0, RONDO_ANY_CPU, NULL, 0);
+    add_kernel(g, 600, RONDO_GPU(0), NULL);
+    add_kernel(g, 600, RONDO_GPU(0), NULL);
+    last = add_kernel(g, 400, RONDO_GPU(15), NULL);
+    s = simulate(g, &o);
+    cr_assert(s.makespan_ns == 1200 && s.work_ns == 2600, "%llu, %llu",
+              (unsigned long long)s.makespan_ns, (unsigned long long)s.work_ns);
+    cr_assert_eq(s.processors, 3);
+    o.processors = 3; /* they take no others' nodes */
+    cr_assert_eq(simulate(g, &o).makespan_ns, 1200);
+    o = (rondo_simulate_options){ .processors = 1, .handover_ns = 50 };
+    add(g, 1000, 0, RONDO_ANY_CPU, &last, 1);
+    s = simulate(g, &o);
+    cr_assert_eq(s.makespan_ns, 2000, "%llu", (unsigned long long)s.makespan_ns);
+    o.processors = 1023;
+    refused(g, o, "1023 processors and 2 more of blocking tasks and devices are more than 1024");
+    rondo_subgraph_destroy(g);
+    cr_assert_null(et_close_clean(rt));
+}
+
 /* The recording says 1 us, the nodes take 200. */
 Test(simulation, measured)
 {

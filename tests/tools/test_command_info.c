@@ -59,9 +59,9 @@ static const char hostile_workflow[] =
 Test(command_info, says_what_there_is)
 {
     run_ok(ARGUMENTS("info"));
-    static const char *const lines[] = { "machine ", "memory ",    "runtime ", "hand-over ",
-                                         "backends", "cpu ",       "cuda ",    "mpi ",
-                                         "opencl ",  "not part of" };
+    static const char *const lines[] = { "devices ",   "machine ", "memory ",    "runtime ",
+                                         "hand-over ", "backends", "cpu ",       "cuda ",
+                                         "mpi ",       "opencl ",  "not part of" };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         cr_expect_not_null(strstr(output.out, lines[i]), "%s: %s", lines[i], output.out);
     cr_expect_null(strchr(output.out, '\033'), "colours where there is no terminal");
@@ -74,6 +74,7 @@ Test(command_info, json_says_the_same)
     cr_expect_geq(number(info, "memory_bytes"), 1 << 20);
     cr_expect_geq(json_array_size(json_object_get(info, "processors")), 1u);
     cr_expect_geq(json_array_size(json_object_get(info, "backends")), 5u);
+    cr_expect(json_is_array(json_object_get(info, "devices")));
     json_decref(info);
 }
 
