@@ -31,6 +31,7 @@ struct rd_visit {
 struct rd_body {
     uint32_t line, lines;
     uint8_t regular; /* one geometry, buffers of its own: instances are possible */
+    uint8_t coarse;  /* it is not the buffers', which are told of as a whole */
     uint8_t ring;
     uint8_t mixed;     /* several lines over the same bytes */
     uint8_t temporary; /* nothing is current when a replay begins */
@@ -173,6 +174,9 @@ rondo_region rd_resid_hull(const struct rd_subgraph *g, const struct rd_access *
 rondo_status rd_resid_order(struct rd_resid *w);
 rondo_status rd_resid_bodies(struct rd_resid *w);
 void rd_resid_bodies_free(struct rd_resid *w);
+
+/* ---- residency_refuse.c: a node on a device that writes the same bytes in two geometries. */
+rondo_status rd_resid_refuse(const struct rd_resid *w);
 
 /* ---- residency_next.c: the next visits of a line, from the present position on. */
 /* The first one from a position on, in the same replay, that meets `box` and is of

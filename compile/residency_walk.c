@@ -344,8 +344,10 @@ static void finish_line(struct rd_resid *w, uint32_t line)
     if (!b->temporary)
         rd_resid_flush(w, line);
     for (; s.memory < w->memories && !w->failed; s.memory++)
-        if (l->at_end >> s.memory & 1 || (b->home && !s.memory))
+        if (l->at_end >> s.memory & 1 || (b->home && !s.memory)) {
             rd_resid_fetch(w, line, s, &l->whole);
+            rd_resid_slot(w, line, s); /* there is one, also where nothing moves */
+        }
 }
 
 void rd_resid_walk(struct rd_resid *w)

@@ -183,6 +183,7 @@ rondo_status rondo_buffer_sync(rondo_buffer buffer, rondo_memory memory, rondo_e
 
 rondo_status rondo_buffer_touched(rondo_buffer buffer, rondo_memory memory)
 {
+    struct rd_fetch *fetch = NULL;
     rondo_status status;
     uint32_t number;
     struct rd_buffer *b = rd_buffer_get(buffer, &status);
@@ -190,7 +191,9 @@ rondo_status rondo_buffer_touched(rondo_buffer buffer, rondo_memory memory)
         return status;
     status = memory_number(b, "touched", memory, &number);
     if (!status && b->rt->keeper)
-        status = rd_keeper_touched(b, number);
+        status = rd_keeper_touched(b, number, !rd_task_depth, &fetch);
+    if (!status)
+        status = wait_for(b, fetch); /* for what is out of date to be overwritten, if anything */
     rd_buffer_unref(b);
     return status;
 }

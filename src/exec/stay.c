@@ -79,41 +79,14 @@ rondo_status rd_exec_stay_make(struct rd_exec *x, const struct rd_residency *r)
     return RONDO_OK;
 }
 
-/* For now: whole slots. */
 rondo_status rd_exec_stay_host(struct rd_exec *x, const struct rd_subgraph *e)
 {
-    struct rd_allocator *a = &x->rt->alloc;
-    struct rd_residency r;
-    struct rd_residency_stay *stay = rd_zalloc_array(a, x->slots, sizeof *stay);
-    rondo_status status = RONDO_OK;
-    memset(&r, 0, sizeof r);
-    r.memories = 1;
-    r.stay = stay;
-    int fences = 0, failed = 0;
-    for (size_t i = 0; i < e->nodes.count; i++)
-        fences |= e->nodes.item[i].everything;
-    for (uint32_t s = 0; s < x->slots && !failed; s++) {
-        rondo_region whole = { { 0, 0, 0 }, { 0, 0, 0 } };
-        int mode = fences ? 3 : 0;
-        memcpy(whole.count, x->program.shapes[s].extent, sizeof whole.count);
-        for (size_t i = 0; i < e->accesses.count; i++)
-            if (e->accesses.item[i].slot == s)
-                mode |= e->accesses.item[i].mode;
-        if (!x->slot[s].count || !mode)
-            continue;
-        stay[r.stays].slot = s;
-        failed = rd_boxes_add(a, &stay[r.stays].need[0], &whole) ||
-                 rd_boxes_add(a, &stay[r.stays].hold[0], &whole) ||
-                 ((mode & RONDO_WRITE) && rd_boxes_add(a, &stay[r.stays].written, &whole));
-        r.stays++;
-    }
-    status = failed ? no_memory(x) : rd_exec_stay_make(x, &r);
-    for (uint32_t i = 0; i < r.stays; i++) {
-        rd_boxes_free(a, &stay[i].need[0]);
-        rd_boxes_free(a, &stay[i].hold[0]);
-        rd_boxes_free(a, &stay[i].written);
-    }
-    rd_free_array(a, stay, x->slots, sizeof *stay);
+    struct rd_residency *r;
+    rondo_status status = rd_residency_host(&x->rt->alloc, e, &r);
+    if (status)
+        return status;
+    status = rd_exec_stay_make(x, r);
+    rd_residency_free(r);
     return status;
 }
 

@@ -24,6 +24,7 @@ struct rd_exec_stays {
 
 /* x->stays of an exec that was lowered: r's. MEMORY. */
 rondo_status rd_exec_stay_make(struct rd_exec *x, const struct rd_residency *r);
+/* The same where no node is on a device. */
 rondo_status rd_exec_stay_host(struct rd_exec *x, const struct rd_subgraph *e);
 void rd_exec_stay_free(struct rd_exec *x);
 /* Before it is lowered: host instances of all buffers that the recording's accesses name. */

@@ -330,6 +330,7 @@ static inline rondo_status attempt(struct rd_exec *x, const rondo_replay_args *a
         submit_plain(x, drive, out))
         return RONDO_OK;
     call.binding_count = 0;
+    call.room = 0;
     call.fetch = NULL;
     if (!call.plain && (status = rd_request_check(x, args, &call)) != RONDO_OK)
         return status;

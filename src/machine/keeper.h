@@ -127,8 +127,10 @@ rondo_status rd_keeper_sync(struct rd_buffer *b, uint32_t memory, int may_wait,
                             struct rd_fetch **fetch);
 /* The same for host memory that is about to be written, if `write`: it alone is current then. */
 rondo_status rd_keeper_map(struct rd_buffer *b, int write, int may_wait, struct rd_fetch **fetch);
-/* The instance in `memory` alone is current. INVALID: there is none. */
-rondo_status rd_keeper_touched(struct rd_buffer *b, uint32_t memory);
+/* The instance in `memory` alone is current. INVALID: there is none. *fetch: when the others have
+ * been overwritten, where that is asked for; not if the caller may not wait. */
+rondo_status rd_keeper_touched(struct rd_buffer *b, uint32_t memory, int may_wait,
+                               struct rd_fetch **fetch);
 /* The event of replays of one of the buffer's users that are under way, for who waits and may drive
  * them; 0: none any more, of the first `skip` + 1 users. */
 int rd_keeper_under_way(struct rd_buffer *b, uint32_t skip, struct rd_source **source,

@@ -5,12 +5,14 @@
 
 #include <string.h>
 
-void rd_plan_begin(struct rd_plan *p, struct rd_keeper *k, struct rd_taker *holder)
+void rd_plan_begin(struct rd_plan *p, struct rd_keeper *k, struct rd_taker *holder, int may_wait)
 {
     memset(p, 0, sizeof *p);
     p->keeper = k;
     p->alloc = &k->rt->alloc;
     p->holder = holder;
+    p->may_wait = may_wait;
+    p->poison = k->poison && may_wait;
 }
 
 /* ---- subjects */
@@ -245,8 +247,10 @@ static int compare(struct rd_plan *p, struct rd_subject *s)
         rd_boxes_free(p->alloc, &more);
         if (failed)
             return -1;
-        if (p->keeper->poison && s->stale[m].count && may_poison(s, m) &&
-            add_carry(p, s, m, m, &s->stale[m]))
+        if (!p->poison || !s->stale[m].count || !may_poison(s, m))
+            continue;
+        p->patterns = 1;
+        if (add_carry(p, s, m, m, &s->stale[m]))
             return -1;
     }
     return 0;

@@ -23,11 +23,13 @@ struct rd_plan {
     struct rd_taker *holder; /* NULL: none */
     struct rd_subject *subjects;
     struct rd_job *job; /* NULL: none was needed */
-    int copies, follows, changes;
+    int may_wait;
+    int poison; /* what is out of date is overwritten: whoever made it so waits for that */
+    int copies, follows, patterns, changes;
     rondo_status status; /* of what failed, if it was not memory for lists */
 };
 
-void rd_plan_begin(struct rd_plan *p, struct rd_keeper *k, struct rd_taker *holder);
+void rd_plan_begin(struct rd_plan *p, struct rd_keeper *k, struct rd_taker *holder, int may_wait);
 /* The buffer as a subject; NULL: no memory, or it is about to end (*gone). */
 struct rd_subject *rd_plan_subject(struct rd_plan *p, struct rd_keep *k, int *gone);
 /* Copies to `memory` what of `boxes` is not current there. */

@@ -141,12 +141,12 @@ static int take_bound(struct rd_plan *p, const struct rd_takeover *t)
 
 /* ---- making a change */
 
-static rondo_status make(struct rd_plan *p, int failed, int may_wait, const rondo_event *after,
+static rondo_status make(struct rd_plan *p, int failed, const rondo_event *after,
                          uint32_t after_count, struct rd_fetch **fetch)
 {
     failed = failed || rd_plan_finish(p) || rd_plan_room(p, after_count);
     pthread_mutex_unlock(&p->keeper->lock);
-    if (failed || (!may_wait && rd_plan_waits(p))) {
+    if (failed || (!p->may_wait && rd_plan_waits(p))) {
         rondo_status status =
             failed ? no_memory(p) : rd_error(RONDO_ERR_WOULD_BLOCK, "copies would be waited for");
         rd_plan_drop(p);
@@ -162,14 +162,14 @@ rondo_status rd_keeper_take(struct rd_runtime *rt, const struct rd_takeover *t, 
     struct rd_plan p;
     rondo_status status;
     int failed = 0;
-    rd_plan_begin(&p, rt->keeper, t->holder);
+    rd_plan_begin(&p, rt->keeper, t->holder, 1);
     pthread_mutex_lock(&rt->keeper->lock);
     for (uint32_t i = 0; i < t->stays && !failed; i++)
         failed = share_stay(&p, &t->stay[i]);
     for (uint32_t i = 0; i < t->stays && !failed; i++)
         failed = take_stay(&p, &t->stay[i]);
     failed = failed || take_bound(&p, t);
-    status = make(&p, failed, 1, t->after, t->after_count, fetch);
+    status = make(&p, failed, t->after, t->after_count, fetch);
     *epoch = rd_keeper_epoch(rt);
     return status;
 }
@@ -206,10 +206,10 @@ rondo_status rd_keeper_sync(struct rd_buffer *b, uint32_t memory, int may_wait,
     rondo_status status;
     int failed;
     rd_keeper_turn(b->rt);
-    rd_plan_begin(&p, k, NULL);
+    rd_plan_begin(&p, k, NULL, may_wait);
     pthread_mutex_lock(&k->lock);
     failed = memory ? bring_whole(&p, b, memory) : take_whole(&p, b, 0, 0);
-    status = make(&p, failed, may_wait, NULL, 0, fetch);
+    status = make(&p, failed, NULL, 0, fetch);
     rd_keeper_turn_over(b->rt);
     return status;
 }
@@ -219,18 +219,13 @@ rondo_status rd_keeper_map(struct rd_buffer *b, int write, int may_wait, struct 
     struct rd_keeper *k = b->rt->keeper;
     struct rd_plan p;
     rondo_status status;
-    int failed, waits;
+    int failed;
     rd_keeper_turn(b->rt);
-    rd_plan_begin(&p, k, NULL);
+    rd_plan_begin(&p, k, NULL, may_wait);
     pthread_mutex_lock(&k->lock);
     failed = take_whole(&p, b, 0, write);
-    status = make(&p, failed, may_wait, NULL, 0, fetch);
-    waits = rd_plan_waits(&p);
+    status = make(&p, failed, NULL, 0, fetch);
     rd_keeper_turn_over(b->rt);
-    if (!status && !waits) { /* patterns on devices, which the host does not wait for */
-        rd_fetch_unref(*fetch);
-        *fetch = NULL;
-    }
     return status;
 }
 
@@ -245,10 +240,10 @@ static int touch(struct rd_plan *p, struct rd_buffer *b, uint32_t memory)
     return s ? rd_boxes_add(p->alloc, &s->will[memory], &whole) : 0;
 }
 
-rondo_status rd_keeper_touched(struct rd_buffer *b, uint32_t memory)
+rondo_status rd_keeper_touched(struct rd_buffer *b, uint32_t memory, int may_wait,
+                               struct rd_fetch **fetch)
 {
     struct rd_keeper *k = b->rt->keeper;
-    struct rd_fetch *fetch = NULL;
     struct rd_plan p;
     rondo_status status;
     char name[24];
@@ -256,11 +251,15 @@ rondo_status rd_keeper_touched(struct rd_buffer *b, uint32_t memory)
         return rd_error(RONDO_ERR_INVALID, "buffer '%s': touched: it has no instance on %s",
                         b->name, rd_memory_name(memory, name));
     rd_keeper_turn(b->rt);
-    rd_plan_begin(&p, k, NULL);
+    rd_plan_begin(&p, k, NULL, may_wait);
     pthread_mutex_lock(&k->lock);
-    status = make(&p, touch(&p, b, memory), 1, NULL, 0, &fetch);
+    p.may_wait = 1; /* for nothing but that what is out of date is overwritten */
+    status = make(&p, touch(&p, b, memory), NULL, 0, fetch);
     rd_keeper_turn_over(b->rt);
-    rd_fetch_unref(fetch);
+    if (!status && !p.patterns) {
+        rd_fetch_unref(*fetch);
+        *fetch = NULL;
+    }
     return status;
 }
 

@@ -67,8 +67,11 @@ static struct {
     rondo_status refuse_status;
     const struct fake_kernel *kernels;
     struct rd_queue *queues;
+    int copies_held, are_peers;
+    uint32_t fail_after; /* + 1; 0: none */
+    rondo_status fail_status;
 } fake = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
-static rd_atomic64 submissions, allocated, calls;
+static rd_atomic64 submissions, allocated, calls, copied;
 
 /* ---- running */
 
@@ -199,7 +202,7 @@ static int peers(const struct rd_backend *b, uint32_t device, uint32_t other)
     (void)b;
     (void)device;
     (void)other;
-    return 0;
+    return fake.are_peers;
 }
 
 /* The size before the block. */
@@ -234,8 +237,17 @@ static void release_pinned(struct rd_backend *b, void *memory) { release(b, 0, m
 
 static rondo_status copy_now(struct rd_backend *b, uint32_t device, const struct rd_device_copy *c)
 {
+    int fails;
     (void)b;
     (void)device;
+    pthread_mutex_lock(&fake.lock);
+    while (fake.copies_held)
+        pthread_cond_wait(&fake.changed, &fake.lock);
+    fails = fake.fail_after && !--fake.fail_after;
+    pthread_mutex_unlock(&fake.lock);
+    if (fails)
+        return rd_error(fake.fail_status, "fakeCopy: refused");
+    rd_add_relaxed(&copied, c->box.row * c->box.rows * c->box.planes);
     for (size_t z = 0; z < c->box.planes; z++)
         for (size_t y = 0; y < c->box.rows; y++)
             memmove((char *)c->to + z * c->box.to_pitch[1] + y * c->box.to_pitch[0],
@@ -461,19 +473,48 @@ rondo_runtime fake_open(const char *cpus, uint32_t devices, size_t bytes,
 {
     rondo_runtime_options options = { .cpus = cpus, .devices = "none" };
     rondo_runtime handle = { 0 };
-    struct rd_runtime *rt;
     rondo_status status = rondo_runtime_open(&options, &handle);
     cr_assert_eq(status, RONDO_OK, "%s", rondo_error_message());
-    rt = rd_runtime_get(handle, &status);
-    cr_assert_not_null(rt);
-    rt->devices = make_devices(rt, devices, bytes);
-    cr_assert_eq(rd_keeper_start(rt), RONDO_OK, "%s", rondo_error_message());
-    rd_runtime_unref(rt);
-    fake.kernels = kernels;
-    fake_hold(0);
-    fake.refuse[0] = 0;
+    fake_devices(handle, devices, bytes, kernels);
     return handle;
 }
+
+void fake_devices(rondo_runtime runtime, uint32_t devices, size_t bytes,
+                  const struct fake_kernel *kernels)
+{
+    rondo_status status;
+    struct rd_runtime *rt = rd_runtime_get(runtime, &status);
+    cr_assert_not_null(rt);
+    fake.kernels = kernels;
+    fake_hold(0);
+    fake_hold_copies(0);
+    fake.refuse[0] = 0;
+    fake.fail_after = 0;
+    fake.are_peers = 0;
+    rt->devices = make_devices(rt, devices, bytes);
+    cr_assert_eq(rd_keeper_start(rt), RONDO_OK, "%s", rondo_error_message());
+    rt->own_bytes = rd_load_relaxed(&rt->alloc.bytes); /* nothing else lives yet */
+    rd_runtime_unref(rt);
+}
+
+void fake_hold_copies(int held)
+{
+    pthread_mutex_lock(&fake.lock);
+    fake.copies_held = held;
+    pthread_cond_broadcast(&fake.changed);
+    pthread_mutex_unlock(&fake.lock);
+}
+
+void fake_fail_copy(uint32_t after, rondo_status status)
+{
+    pthread_mutex_lock(&fake.lock);
+    fake.fail_after = after + 1;
+    fake.fail_status = status;
+    pthread_mutex_unlock(&fake.lock);
+}
+
+uint64_t fake_copied(void) { return rd_load_relaxed(&copied); }
+void fake_peers(int yes) { fake.are_peers = yes; }
 
 void fake_hold(int held)
 {

@@ -26,7 +26,16 @@ struct fake_kernel {
 rondo_runtime fake_open(const char *cpus, uint32_t devices, size_t bytes,
                         const struct fake_kernel *kernels);
 
-/* Of all fake devices of the process; fake_open resets them. */
+/* The same of a runtime that is open, without devices. */
+void fake_devices(rondo_runtime runtime, uint32_t devices, size_t bytes,
+                  const struct fake_kernel *kernels);
+
+/* Of all fake devices of the process; fake_open resets them.
+ * The keeper's copies: held until 0; the next one fails after `after` more, once; bytes so far. */
+void fake_hold_copies(int held);
+void fake_fail_copy(uint32_t after, rondo_status status);
+uint64_t fake_copied(void);
+void fake_peers(int yes); /* devices copy from each other's memory */
 void fake_hold(int held); /* 1: nothing that is handed over runs, until 0 */
 /* The next time that a command of a node of this name is handed over, it fails so. */
 void fake_refuse(const char *node, rondo_status status);
