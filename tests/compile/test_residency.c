@@ -421,6 +421,59 @@ Test(residency, explicit_edges)
     rig_close(&x);
 }
 
+/* Slots over the same bytes in two geometries: what one has changed goes home before the other is
+ * used; a node may not write through both. */
+Test(residency, two_geometries)
+{
+    for (int both = 0; both < 2; both++) {
+        struct rig x;
+        rig_open(&x, 1, 0);
+        rondo_buffer b = rig_buffer(&x, "b", 64, 0);
+        rondo_slot row =
+            rondo_subgraph_slot(x.handle, &(rondo_slot_desc){ .name = "row", .buffer = b });
+        rondo_slot square = rondo_subgraph_slot(
+            x.handle, &(rondo_slot_desc){
+                          .name = "square", .buffer = b, .shape = { 8, { 8, 8, 0 }, { 0, 0 } } });
+        TASK(&x, "k", 0, rondo_write(row, rondo_span(0, 9)));
+        if (both)
+            TASK(&x, "l", 0, rondo_write(row, rondo_span(8, 1)),
+                 rondo_write(square, rondo_box(0, 1, 1, 1)));
+        else
+            TASK(&x, "l", 0, rondo_read(square, rondo_box(0, 0, 8, 2)));
+        if (both) {
+            cr_assert_eq(rig_find(&x), RONDO_ERR_INVALID);
+            cr_assert_str_eq(
+                rondo_error_message(),
+                "node 'l': it writes the same bytes through slots 'row' and 'square', "
+                "which on a device are apart: they differ in geometry, buffer or ring");
+        } else {
+            rig_play(&x);
+            TURNS(&x, "k; copy 'row' from gpu 0 [0+9,0+1]; copy 'square' to gpu 0 [0+8,0+2]; l");
+        }
+        rig_close(&x);
+    }
+}
+
+/* One slot in another shape than its buffer's, which both fill: still an instance. */
+Test(residency, another_shape)
+{
+    struct rig x;
+    rig_open(&x, 1, 0);
+    rondo_buffer b = rig_buffer(&x, "b", NX * NY, 0);
+    rondo_slot u = rondo_subgraph_slot(
+        x.handle,
+        &(rondo_slot_desc){ .name = "u", .buffer = b, .shape = { 8, { NX, NY, 0 }, { 0, 0 } } });
+    static const rondo_region all = { { 0, 0, 0 }, { NX * NY, 1, 1 } };
+    TASK(&x, "k", 0, rondo_read(u, rondo_whole()), rondo_write(u, rondo_box(1, 1, NX - 2, NY - 2)));
+    rig_play(&x);
+    TURNS(&x, "k");
+    cr_assert_eq(x.w.r->arena_bytes[1], 0);
+    expect_boxes(&stay_of(&x, 0)->need[1], &all, "needed on the device");
+    expect_boxes(&stay_of(&x, 0)->written, &all, "written");
+    expect_boxes(&stay_of(&x, 0)->hold[0], NULL, "held on the host");
+    rig_close(&x);
+}
+
 /* ---- limits */
 
 /* Three places where two fit: the one that is used last again makes room. */
