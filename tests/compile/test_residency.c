@@ -356,6 +356,27 @@ Test(residency, copies)
     rig_close(&x);
 }
 
+/* What the host writes anew in each replay is not kept on the device that copies it; what it does
+ * not write, or what the device reads again, is. */
+Test(residency, staging)
+{
+    for (int how = 0; how < 3; how++) {
+        struct rig x;
+        rig_open(&x, 1, 0);
+        rondo_slot a = rig_fixed(&x, "a", NX, 0), b = rig_fixed(&x, "b", NX, 0);
+        if (how)
+            TASK(&x, "make", -1, rondo_write(a, rondo_whole()));
+        rig_copy(&x, rondo_read(a, rondo_whole()), rondo_write(b, rondo_whole()), 0);
+        TASK(&x, "k", 0, rondo_read(how == 2 ? a : b, rondo_whole()));
+        rig_play(&x);
+        TURNS(&x, how == 0   ? "copy; k"
+                  : how == 1 ? "make; copy; k"
+                             : "make; copy 'a' to gpu 0 [0+64,0+1]; copy; k");
+        cr_assert_eq(x.w.r->moved_bytes[0][1], how ? NX * 8 : 0);
+        rig_close(&x);
+    }
+}
+
 /* A fill that may run anywhere runs where it is read. */
 Test(residency, fills)
 {

@@ -573,7 +573,7 @@ static void run(uint64_t first, uint64_t count, int how)
         struct rd_subgraph *e;
         uint64_t seed = (one ? strtoull(one, NULL, 10) : i) * 0x9e3779b97f4a7c15ull + 1;
         uint32_t at[NODES + 2], order[NODES + SLOTS + 2], n;
-        draw(&c, seed, how != EXPLICIT && i % 3 == 0);
+        draw(&c, seed, (how == IN_ORDER || how == OVERLAPPED) && i % 3 == 0);
         c.number = one ? strtoull(one, NULL, 10) : i;
         n = (uint32_t)c.g->nodes.count;
         for (int k = 0; k < 3 && how == BACKWARD; k++)
