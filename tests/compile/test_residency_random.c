@@ -40,6 +40,7 @@ struct a_case {
     struct case_slot slot[SLOTS];
     uint32_t devices;
     rondo_param param;
+    int reduces; /* some accesses are RONDO_REDUCE */
 };
 
 static size_t span_of(const rondo_shape *s)
@@ -280,6 +281,11 @@ static int draw_accesses(struct a_case *c, rondo_access *access, int sure)
             if (!(access[count].halo[0] | access[count].halo[1] | access[count].halo[2]))
                 access[count].flags = 0;
         }
+        if (c->reduces && k->kind < 3 && !access[count].flags && !below(&c->seed, 6)) {
+            access[count].mode = RONDO_REDUCE;
+            access[count].type = k->shape.elem_bytes == 8 ? RONDO_F64 : RONDO_F32;
+            access[count].op = RONDO_SUM;
+        }
         slot[count++] = s;
     }
     return count;
@@ -377,11 +383,12 @@ static void bind_nodes(struct a_case *c)
     }
 }
 
-static void draw(struct a_case *c, uint64_t seed)
+static void draw(struct a_case *c, uint64_t seed, int reduces)
 {
     uint32_t nodes;
     memset(c, 0, sizeof *c);
     c->seed = seed;
+    c->reduces = reduces;
     c->devices = 1 + below(&c->seed, 2);
     cr_assert_eq(rondo_subgraph_create(rt, NULL, &c->handle), RONDO_OK);
     rondo_status status;
@@ -466,8 +473,8 @@ static int play(struct a_case *c, const struct rd_subgraph *g, const uint32_t *o
     for (size_t i = 0; i < HOST; i++)
         host_memory[i] = (char)next_random(&seed);
     w.place = calloc(g->slots.count, sizeof *w.place);
-    w.instance_bytes = calloc(g->slots.count * 8, sizeof *w.instance_bytes);
-    w.external = calloc(g->slots.count * 8, 1);
+    w.instance_bytes = calloc(g->slots.count * 8 + 8, sizeof *w.instance_bytes);
+    w.external = calloc(g->slots.count * 8 + 8, 1);
     place_loose(&w, c);
     draw_limits(&w, c);
     status = world_make(&w);
@@ -526,7 +533,7 @@ static int make_explicit(struct a_case *c, uint32_t *at)
 static void add_backward(struct a_case *c)
 {
     uint32_t n = (uint32_t)c->g->nodes.count;
-    struct rd_hand_edge e = { below(&c->seed, n), below(&c->seed, n), 0 };
+    struct rd_hand_edge e = { n ? below(&c->seed, n) : 0, n ? below(&c->seed, n) : 0, 0 };
     struct rd_graph graph;
     if (e.from <= e.to || !RD_ROOM(c->g, edges, 1))
         return;
@@ -566,7 +573,7 @@ static void run(uint64_t first, uint64_t count, int how)
         struct rd_subgraph *e;
         uint64_t seed = (one ? strtoull(one, NULL, 10) : i) * 0x9e3779b97f4a7c15ull + 1;
         uint32_t at[NODES + 2], order[NODES + SLOTS + 2], n;
-        draw(&c, seed);
+        draw(&c, seed, (how == IN_ORDER || how == OVERLAPPED) && i % 3 == 0);
         c.number = one ? strtoull(one, NULL, 10) : i;
         n = (uint32_t)c.g->nodes.count;
         for (int k = 0; k < 3 && how == BACKWARD; k++)
@@ -586,6 +593,67 @@ static void run(uint64_t first, uint64_t count, int how)
     rondo_runtime_close(rt);
     rt.id = 0;
     cr_assert(one || played > count / 4, "%u of %llu played", played, (unsigned long long)count);
+}
+
+/* ---- many small boxes */
+
+/* Nodes that touch an element or two here and there, so that lists of boxes grow long. */
+static void draw_scattered(struct a_case *c, uint64_t seed)
+{
+    rondo_status status;
+    char name[16];
+    memset(c, 0, sizeof *c);
+    c->seed = seed;
+    c->devices = 1 + below(&c->seed, 2);
+    cr_assert_eq(rondo_subgraph_create(rt, NULL, &c->handle), RONDO_OK);
+    c->g = rd_subgraph_get(c->handle, &status);
+    for (int i = 0; i < 3; i++) {
+        struct case_slot *s = &c->slot[c->slots];
+        memset(s, 0, sizeof *s);
+        s->alias = -1;
+        s->count = 1;
+        s->shape = (rondo_shape){ 4, { 40, 20, 1 }, { 160, 3200 } };
+        s->kind = (int)below(&c->seed, 4);
+        s->zeroed = 1;
+        if (s->kind == 1)
+            draw_ring(c, s);
+        else if (!s->kind)
+            s->buffers[0] = new_buffer(c, &s->shape);
+        record_slot(c, c->slots++);
+    }
+    for (int i = 0; i < 250; i++) {
+        struct case_slot *s = &c->slot[below(&c->seed, 3)];
+        rondo_access a = rondo_access_of(s->handle, 1 + below(&c->seed, 3),
+                                         rondo_box(below(&c->seed, 39), below(&c->seed, 19),
+                                                   1 + below(&c->seed, 2), 1 + below(&c->seed, 2)));
+        rondo_task_desc d = { .fn = body, .accesses = &a, .access_count = 1, .name = name };
+        if (!below(&c->seed, 60)) {
+            a.mode = RONDO_READ;
+            a.region = rondo_whole();
+        }
+        snprintf(name, sizeof name, "n%d", i);
+        cr_assert(rondo_record_task(c->handle, &d).id);
+        c->g->nodes.item[i].bound =
+            (uint16_t)(below(&c->seed, 2) ? RD_ON_DEVICE + below(&c->seed, c->devices)
+                                          : RD_PROCESSOR_ANY);
+    }
+}
+
+Test(residency_random, scattered)
+{
+    open_runtime();
+    for (uint64_t i = 0; i < 60; i++) {
+        struct a_case c;
+        struct rd_subgraph *e;
+        draw_scattered(&c, i * 0x9e3779b97f4a7c15ull + 1);
+        c.number = i;
+        cr_assert_eq(rd_subgraph_expand(c.g, 1, &e), RONDO_OK);
+        play(&c, e, NULL, (int)i % 2);
+        rd_subgraph_unref(e);
+        undraw(&c);
+    }
+    rondo_runtime_close(rt);
+    rt.id = 0;
 }
 
 Test(residency_random, in_order) { run(0, 3000, IN_ORDER); }
