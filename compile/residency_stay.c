@@ -103,7 +103,7 @@ static rondo_status tell(struct rd_allocator *a, const struct rd_subgraph *g, st
         const struct rd_slot *slot = &g->slots.item[s];
         uint32_t line = w ? w->line_of[s] : RD_NOWHERE;
         struct rd_residency_stay *stay = &r->stay[r->stays];
-        if (!slot->count || (!mode[s] && !slot->at_end && line == RD_NOWHERE))
+        if (!slot->count || (!mode[s] && !fences && !slot->at_end && line == RD_NOWHERE))
             continue;
         stay->slot = s;
         r->stays++;

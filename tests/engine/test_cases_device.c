@@ -367,6 +367,43 @@ Test(engine_cases_device, a_call_sees_all_of_a_ring)
     et_alarm(0, " ");
 }
 
+/* The call is in another recording, which names the buffer and has no node that touches it. */
+static void call_elsewhere(const struct et_mode *mode)
+{
+    static struct turns t;
+    struct dc_machine m = dc_open(1, 0, "kernel"), other = { .runtime = m.runtime };
+    t = (struct turns){ .calls = 0 };
+    rondo_buffer buffer = dc_wrap(m, "cells", t.cells[0], CELLS);
+    rondo_slot slot = dc_slot(m, "cells", buffer);
+    ET_HANDLE(DC_KERNEL(m, more, CELLS, RONDO_KERNEL_ARGS(rondo_arg_access(0)),
+                        RONDO_ACCESSES(rondo_read_write(slot, rondo_whole()))));
+    ET_OK(rondo_subgraph_create(m.runtime, NULL, &other.subgraph));
+    (void)dc_slot(other, "cells", buffer);
+    ET_HANDLE(rondo_record_call(other.subgraph, "add", add_all, &t));
+    rondo_exec exec[2] = { dc_exec(m, mode), dc_exec(other, mode) };
+    for (uint64_t r = 0; r < 9; r++) { /* each call adds 3 somewhere */
+        ET_OK(rondo_replay_and_wait(exec[0], NULL, -1, NULL));
+        ET_OK(rondo_replay_and_wait(exec[1], NULL, -1, NULL));
+        cr_assert_eq(t.log[r], CELLS * (r + 1) + r * 3, "%s: call %llu: %llu", mode->name,
+                     (unsigned long long)r, (unsigned long long)t.log[r]);
+    }
+    for (int i = 0; i < 2; i++)
+        ET_OK(rondo_exec_destroy(exec[i]));
+    ET_OK(rondo_subgraph_destroy(other.subgraph));
+    ET_OK(rondo_buffer_destroy(buffer));
+    dc_close(m);
+}
+
+Test(engine_cases_device, a_call_sees_what_its_recording_names)
+{
+    DU_NEEDS_DEVICE();
+    for (int k = 0; k < DC_MODES; k++) {
+        dc_try(&dc_modes[k], "elsewhere");
+        call_elsewhere(&dc_modes[k]);
+    }
+    et_alarm(0, " ");
+}
+
 /* ---- an exec that is given another kernel, other work items, and an edge too many */
 
 struct version {
