@@ -66,6 +66,10 @@ rondo_status rg_device_buffer(struct rg_run *run, struct rg_recorded *out, uint3
         d.memory = there;
     if (p->memory_kind[m] == RG_OF_DEVICE)
         status = find_memory(out, m, rg_shape_span(&d.shape), there, &d.device);
+    if (status == RONDO_ERR_MEMORY && run->limited) { /* on the host, then */
+        d.memory = 0;
+        status = RONDO_OK;
+    }
     if (!status)
         status = rondo_buffer_create(out->runtime, &d, &out->buffer[buffer]);
     return status ? status : fill_buffer(run, out->buffer[buffer], buffer);

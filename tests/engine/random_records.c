@@ -154,6 +154,17 @@ static void make_task(struct rg_program *p, struct rg_rng *rng, struct rg_record
         p->ready[r->access[i].slot] = 1;
 }
 
+/* Whether a memory may be one that the replay has no slot for: what is there on a device does not
+ * come home for a node that touches everything. */
+static int unbound(const struct rg_program *p, uint32_t memory)
+{
+    for (uint32_t i = 0; p->devices && i < p->slot_count; i++)
+        for (uint32_t k = 0; p->slot[i].kind == RG_BOUND && k < p->slot[i].count; k++)
+            if (p->buffer[p->slot[i].buffer[k]].memory == memory)
+                return 1;
+    return 0;
+}
+
 static void make_ranges(struct rg_program *p, struct rg_rng *rng, struct rg_record *r)
 {
     r->range_count = rg_below(rng, 4);
@@ -161,7 +172,8 @@ static void make_ranges(struct rg_program *p, struct rg_rng *rng, struct rg_reco
         struct rg_range *range = &r->range[i];
         do
             range->memory = rg_below(rng, p->memory_count);
-        while (p->memory_hidden[range->memory] || p->memory_type[range->memory]);
+        while (p->memory_hidden[range->memory] || p->memory_type[range->memory] ||
+               unbound(p, range->memory));
         size_t bytes = p->memory_bytes[range->memory];
         range->offset = rg_below(rng, bytes);
         range->bytes = 1 + rg_below(rng, bytes - range->offset);
