@@ -48,7 +48,9 @@ static int shrink(struct rd_resid *w, uint32_t body)
                     w->failed = 1;
                 changed = !yes;
             }
-            if (changed && rd_boxes_intersect(w->alloc, keep, end))
+            if (changed && b->coarse)
+                rd_boxes_free(w->alloc, keep);
+            else if (changed && rd_boxes_intersect(w->alloc, keep, end))
                 w->failed = 1;
             less |= changed;
         }
@@ -116,7 +118,8 @@ static rondo_status settle(struct rd_resid *w)
     memset(w->choice, 0, w->nodes * sizeof *w->choice);
     w->walk = 0;
     for (b = 0; b < w->bodies; b++) {
-        w->body[b].home = 0;
+        /* A node that touches everything touches what a ring shows in other replays, too. */
+        w->body[b].home = w->body[b].ring && w->fences.count ? 2 : 0;
         expect(w, b);
     }
     do
@@ -174,6 +177,8 @@ static rondo_status find(struct rd_resid *w)
     rondo_status status = rd_resid_order(w);
     if (!status)
         status = rd_resid_bodies(w);
+    if (!status)
+        status = rd_resid_refuse(w);
     if (!status && !make_arrays(w))
         status = no_memory(w->g);
     if (!status)
@@ -243,8 +248,10 @@ rondo_status rd_residency(struct rd_allocator *a, const struct rd_residency_inpu
     struct rd_residency *r = rd_zalloc(a, sizeof *r, _Alignof(struct rd_residency));
     struct rd_resid *w = rd_zalloc(a, sizeof *w, _Alignof(struct rd_resid));
     rondo_status status = r && w ? RONDO_OK : no_memory(in->g);
+    if (r)
+        r->alloc = a;
     if (!status) {
-        r->alloc = w->alloc = a;
+        w->alloc = a;
         w->in = in;
         w->g = in->g;
         r->memories = w->memories = 1 + in->devices;

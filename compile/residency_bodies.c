@@ -165,7 +165,7 @@ static void join_ranges(const struct classes *c, struct range *r, size_t count)
     }
 }
 
-/* By buffer, by host address, by declaration. */
+/* By buffer, by address, by declaration. */
 static int join_slots(const struct classes *c)
 {
     const struct rd_subgraph *g = c->w->g;
@@ -181,9 +181,7 @@ static int join_slots(const struct classes *c)
         for (s = n = 0; s < g->slots.count; s++)
             for (i = 0; c->used[s] && i < g->slots.item[s].count; i++) {
                 const struct rd_buffer *b = g->slots.item[s].buffers[i];
-                if (pass && !b->base)
-                    continue;
-                r[n].first = pass ? (uintptr_t)b->base : (uintptr_t)b;
+                r[n].first = pass ? rd_buffer_address_of(b) : (uintptr_t)b;
                 r[n].end = r[n].first + (pass ? b->bytes : 1);
                 r[n++].slot = (uint32_t)s;
             }
@@ -205,7 +203,7 @@ static void use_slots(const struct classes *c)
         c->used[g->accesses.item[i].slot] = 1;
     for (i = 0; i < g->slots.count; i++) {
         const struct rd_slot *s = &g->slots.item[i];
-        c->used[i] |= s->at_end > 1;
+        c->used[i] |= s->at_end != 0;
         c->used[s->alias] |= c->used[i];
     }
     for (i = 0; i < g->slots.count; i++)
@@ -277,25 +275,38 @@ static int apart(const struct rd_slot *s)
     for (i = 0; i < s->count; i++)
         for (k = 0; k < i; k++) {
             const struct rd_buffer *a = s->buffers[i], *b = s->buffers[k];
-            if (a == b || (a->base && b->base && a->base < b->base + b->bytes &&
-                           b->base < a->base + a->bytes))
+            uint64_t at = rd_buffer_address_of(a), bt = rd_buffer_address_of(b);
+            if (a == b || (at < bt + b->bytes && bt < at + a->bytes))
                 return 0;
         }
     return 1;
 }
 
-/* Whether slot `s` is of one geometry with the body's first slot and with its buffers. */
+static int is_dense(const rondo_shape *s, size_t bytes)
+{
+    return (size_t)s->extent[0] * (size_t)s->extent[1] * (size_t)s->extent[2] * s->elem_bytes ==
+           bytes;
+}
+
+/* How slot `s` fits a body that begins with slot `a`: 2: it is of one geometry with it and with its
+ * buffers; 1: with it, and spans the same bytes as the buffers, all dense; 0: neither. */
 static int fits(const struct rd_slot *a, const struct rd_slot *s)
 {
     uint32_t i;
-    if (s->kind > RD_SLOT_RING || s->kind != a->kind || !s->count)
+    int how = 2;
+    if (s->kind > RD_SLOT_RING || s->kind != a->kind || !s->count ||
+        memcmp(&s->shape, &a->shape, sizeof a->shape) != 0)
         return 0;
-    for (i = 0; i < s->count; i++)
-        if (memcmp(&s->buffers[i]->shape, &a->shape, sizeof a->shape) != 0)
+    for (i = 0; i < s->count; i++) {
+        const struct rd_buffer *b = s->buffers[i];
+        if (!memcmp(&b->shape, &s->shape, sizeof s->shape))
+            continue;
+        if (s->bytes != b->bytes || !is_dense(&s->shape, s->bytes) ||
+            !is_dense(&b->shape, b->bytes))
             return 0;
-    if (memcmp(&s->shape, &a->shape, sizeof a->shape) != 0)
-        return 0;
-    return s == a ? apart(s) : rotation(a, s) != RD_NOWHERE;
+        how = 1;
+    }
+    return s == a ? apart(s) * how : rotation(a, s) != RD_NOWHERE ? how : 0;
 }
 
 static uint32_t add_line(struct rd_resid *w, uint32_t body, uint32_t slot, uint32_t position)
@@ -336,13 +347,17 @@ static void place_slot(struct rd_resid *w, uint32_t body, uint32_t slot)
 static void make_lines(struct rd_resid *w, const uint32_t *first, const uint32_t *list)
 {
     uint32_t k, i;
+    int how;
     for (k = 0; k < w->bodies; k++) {
         struct rd_body *b = &w->body[k];
         const struct rd_slot *a = &w->g->slots.item[list[first[k]]];
         b->line = w->lines;
-        b->regular = 1;
-        for (i = first[k]; i < first[k + 1]; i++)
-            b->regular &= (uint8_t)fits(a, &w->g->slots.item[list[i]]);
+        for (i = first[k], how = 2; i < first[k + 1] && how; i++) {
+            int other = fits(a, &w->g->slots.item[list[i]]);
+            how = other < how ? other : how;
+        }
+        b->regular = how > 0;
+        b->coarse = how == 1;
         b->ring = b->regular && a->kind == RD_SLOT_RING && a->count > 1;
         b->temporary = a->kind == RD_SLOT_TEMPORARY;
         b->count = b->ring ? a->count : 1;

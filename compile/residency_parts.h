@@ -18,7 +18,7 @@
 #include "subgraph/reach.h"
 
 #define RD_NOWHERE UINT32_MAX
-enum { RD_UNDECIDED = 255, RD_ZONES_MOST = 1024 };
+enum { RD_UNDECIDED = 255, RD_ZONES_MOST = 1024, RD_BUCKETS = 1024 };
 
 /* An access to a line, in the order of the walk. */
 struct rd_visit {
@@ -31,6 +31,7 @@ struct rd_visit {
 struct rd_body {
     uint32_t line, lines;
     uint8_t regular; /* one geometry, buffers of its own: instances are possible */
+    uint8_t coarse;  /* it is not the buffers', which are told of as a whole */
     uint8_t ring;
     uint8_t mixed;     /* several lines over the same bytes */
     uint8_t temporary; /* nothing is current when a replay begins */
@@ -56,6 +57,7 @@ struct rd_line {
 struct rd_place {
     uint32_t line, memory, twin, next;
     uint32_t pinned; /* position + 1 of the node that uses it */
+    uint32_t used;   /* the position where it is used next, as far as that was looked for */
     int live;
     uint64_t offset, bytes;
     rondo_region box;
@@ -112,7 +114,8 @@ struct rd_resid {
     RD_LIST(uint32_t) away; /* lines */
     struct rd_arena arena[RD_MEMORIES_MAX];
     RD_LIST(struct rd_twin) twins;
-    RD_LIST(uint32_t) twin_before; /* by twin in an arena: index + 1 of the line's one before */
+    RD_LIST(uint32_t) twin_before;    /* by twin: index + 1 of the bucket's one before */
+    uint32_t twin_bucket[RD_BUCKETS]; /* index + 1 of the latest one in an arena */
     RD_LIST(struct rd_route) routes;
     RD_LIST(struct rd_turn) turns;
     uint32_t *slot_of_access;
@@ -174,6 +177,9 @@ rondo_status rd_resid_order(struct rd_resid *w);
 rondo_status rd_resid_bodies(struct rd_resid *w);
 void rd_resid_bodies_free(struct rd_resid *w);
 
+/* ---- residency_refuse.c: a node on a device that writes the same bytes in two geometries. */
+rondo_status rd_resid_refuse(const struct rd_resid *w);
+
 /* ---- residency_next.c: the next visits of a line, from the present position on. */
 /* The first one from a position on, in the same replay, that meets `box` and is of
  * `memory` (RD_UNDECIDED: of any), and reads if `reads`. NULL: none. Copies that may run anywhere
@@ -181,6 +187,9 @@ void rd_resid_bodies_free(struct rd_resid *w);
 const struct rd_visit *rd_resid_next(const struct rd_resid *w, uint32_t line,
                                      const rondo_region *box, uint32_t memory, int reads,
                                      uint32_t position);
+/* Whether `box` is read in a memory again, after the present node and before anything writes it. */
+int rd_resid_read_again(const struct rd_resid *w, uint32_t line, const rondo_region *box,
+                        uint32_t memory);
 /* The memory in which `box` is read next, as far as that is known; RD_NOWHERE: it is not. */
 uint32_t rd_resid_next_reader(const struct rd_resid *w, uint32_t line, const rondo_region *box);
 

@@ -56,6 +56,24 @@ static int tell_walked(struct rd_resid *w, uint32_t body, struct rd_residency_st
     return failed || rd_boxes_copy(a, &stay->written, &w->written[body]);
 }
 
+/* Of a body in another geometry than its buffers': whole buffers or nothing. */
+static int tell_coarse(struct rd_resid *w, uint32_t body, const struct rd_slot *slot,
+                       struct rd_residency_stay *stay)
+{
+    rondo_region whole = whole_of(slot);
+    int failed = 0, fences = w->fences.count != 0;
+    uint32_t m;
+    for (m = 0; m < w->memories && !failed; m++) {
+        size_t at = (size_t)body * w->memories + m;
+        if (!w->keep[at].count || !(w->touched[at].count || (!m && fences)))
+            continue;
+        failed = rd_boxes_add(w->alloc, &stay->hold[m], &whole) ||
+                 rd_boxes_add(w->alloc, &stay->need[m], &whole);
+    }
+    return failed ||
+           ((w->written[body].count || fences) && rd_boxes_add(w->alloc, &stay->written, &whole));
+}
+
 /* ---- all slots */
 
 /* By slot: what of them accesses do, as far as the host alone is concerned. */
@@ -85,11 +103,13 @@ static rondo_status tell(struct rd_allocator *a, const struct rd_subgraph *g, st
         const struct rd_slot *slot = &g->slots.item[s];
         uint32_t line = w ? w->line_of[s] : RD_NOWHERE;
         struct rd_residency_stay *stay = &r->stay[r->stays];
-        if (!slot->count || (!mode[s] && line == RD_NOWHERE))
+        if (!slot->count || (!mode[s] && !slot->at_end && line == RD_NOWHERE))
             continue;
         stay->slot = s;
         r->stays++;
-        if (line != RD_NOWHERE && w->body[w->line[line].body].regular)
+        if (line != RD_NOWHERE && w->body[w->line[line].body].coarse)
+            failed = tell_coarse(w, w->line[line].body, slot, stay);
+        else if (line != RD_NOWHERE && w->body[w->line[line].body].regular)
             failed = tell_walked(w, w->line[line].body, stay);
         else
             failed = tell_host(a, slot, fences || mode[s] & RONDO_WRITE, stay);

@@ -69,12 +69,25 @@ rondo_status rd_exec_devices_begin(struct rd_exec *x, struct rd_subgraph *e,
 
 /* ---- segments */
 
+/* The node that a segment is called after: its first, of those that were recorded if there are
+ * any. */
+static uint32_t lead_of(const struct rd_exec *x, uint32_t segment)
+{
+    const struct rd_segments *s = x->devices->plan;
+    const struct rd_segment_plan *plan = &s->segment[segment];
+    for (uint32_t i = 0; i < plan->count; i++)
+        if (s->member[plan->first + i] < x->nodes)
+            return s->member[plan->first + i];
+    return s->member[plan->first];
+}
+
 /* "submit 'pack' + 7". */
-static rondo_status add_node(struct rd_subgraph *e, const struct rd_segments *s, uint32_t segment,
+static rondo_status add_node(struct rd_exec *x, struct rd_subgraph *e, uint32_t segment,
                              enum rd_node_kind kind)
 {
+    const struct rd_segments *s = x->devices->plan;
     const struct rd_segment_plan *plan = &s->segment[segment];
-    const struct rd_node *first = &e->nodes.item[s->member[plan->first]];
+    const struct rd_node *first = &e->nodes.item[lead_of(x, segment)];
     struct rd_node n = { .kind = (uint8_t)kind,
                          .bound = first->bound,
                          .priority = first->priority };
@@ -116,9 +129,9 @@ rondo_status rd_exec_devices_cut(struct rd_exec *x, struct rd_subgraph *e)
     rd_free_array(a, e->sequence, d->nodes, sizeof *e->sequence); /* the graph has what it said */
     e->sequence = NULL;
     for (uint32_t i = 0; i < d->plan->segments && !status; i++) {
-        status = add_node(e, d->plan, i, RD_NODE_SUBMIT);
+        status = add_node(x, e, i, RD_NODE_SUBMIT);
         if (!status)
-            status = add_node(e, d->plan, i, RD_NODE_SETTLE);
+            status = add_node(x, e, i, RD_NODE_SETTLE);
     }
     return status ? no_memory(x, e) : RONDO_OK;
 }
@@ -139,7 +152,7 @@ static rondo_status make_queue(struct rd_exec *x, struct rd_exec_place *p)
 
 static void describe_run(const struct rd_exec *x, struct rd_segment_run *r)
 {
-    const char *first = rd_program_name(&x->program, r->member[0].node);
+    const char *first = rd_program_name(&x->program, r->lead);
     if (r->members > 1)
         snprintf(r->text, sizeof r->text, "the segment of '%.48s' and %u more", first,
                  r->members - 1);
@@ -180,6 +193,7 @@ static rondo_status make_segment(struct rd_exec *x, const struct rd_subgraph *e,
     if (status)
         return status;
     r->members = plan->count;
+    r->lead = lead_of(x, segment);
     describe_run(x, r);
     status = r->queue->device->ops->segment_new(r->queue->queue, c, plan->count, r->frames,
                                                 x->params_bytes, &r->segment);

@@ -25,7 +25,7 @@ static int fail_lost(struct rd_self *self, const struct rd_segment_run *r, const
     rd_store_relaxed(&q->device->lost, 1); /* a hint to other execs; each sees it by itself */
     rd_node_fail(self, "%s: RONDO_GPU(%u) '%.32s' is lost: %.80s", r->text, q->device->number,
                  q->device->hardware.name, why);
-    return fail(self, r->member[0].node, RONDO_ERR_DEVICE_LOST);
+    return fail(self, r->lead, RONDO_ERR_DEVICE_LOST);
 }
 
 static int is_lost(const struct rd_segment_queue *q)
@@ -104,7 +104,7 @@ static rondo_status hand_over(const struct rd_segment_run *r, int step,
 static int failed(struct rd_self *self, const struct rd_segment_run *r, rondo_status status,
                   uint32_t command)
 {
-    const uint32_t node = r->member[command < r->members ? command : 0].node;
+    const uint32_t node = command < r->members ? r->member[command].node : r->lead;
     if (status == RONDO_ERR_DEVICE_LOST)
         rd_store_relaxed(&r->queue->device->lost, 1); /* as in fail_lost */
     if (!self->told)

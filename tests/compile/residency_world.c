@@ -24,14 +24,19 @@ static int wrong(struct world *w, const char *format, ...)
     return 0;
 }
 
+int world_has(const struct world *w, const struct rd_buffer *b, uint32_t memory)
+{
+    return w->had && mix(rd_buffer_address_of(b) - (uintptr_t)w->host, w->had + memory) % 4 == 0;
+}
+
 /* ---- addresses */
 
 char *world_host(const struct world *w, uint32_t slot, uint32_t replay)
 {
     const struct rd_slot *s = &w->g->slots.item[slot];
     if (!s->count)
-        return w->host + w->place[slot][replay];
-    return s->buffers[(s->ring_first + replay * s->ring_stride) % s->count]->base;
+        return w->host + w->place[slot][replay] - s->origin;
+    return rd_buffer_base(s->buffers[(s->ring_first + replay * s->ring_stride) % s->count]);
 }
 
 static char *base_of(const struct world *w, uint32_t slot, uint32_t replay)
@@ -40,7 +45,7 @@ static char *base_of(const struct world *w, uint32_t slot, uint32_t replay)
     if (slot < w->g->slots.count)
         return world_host(w, slot, replay);
     s = &w->applied->slots.item[slot];
-    return s->buffers[(s->ring_first + replay * s->ring_stride) % s->count]->base;
+    return rd_buffer_base(s->buffers[(s->ring_first + replay * s->ring_stride) % s->count]);
 }
 
 static size_t at(const rondo_shape *s, int64_t x, int64_t y, int64_t z)
@@ -61,6 +66,8 @@ struct runner {
 static char *address(const struct runner *x, uint32_t slot, uint32_t replay)
 {
     char *base = base_of(x->w, slot, replay);
+    if (slot < x->w->g->slots.count && x->w->g->slots.item[slot].kind == RD_SLOT_TOKEN)
+        return NULL;
     return x->reference ? x->w->reference + (base - x->w->host) : base;
 }
 
@@ -106,7 +113,7 @@ static int do_access(struct rows *r, const struct rd_access *a, uint32_t replay)
     uint32_t count, i;
     const rd_box *box = rd_access_boxes(r->x->g, a, &count);
     int64_t y, z;
-    for (i = 0; i < count; i++)
+    for (i = 0; i < count && base; i++)
         for (z = 0; z < box[i].count[2]; z++)
             for (y = 0; y < box[i].count[1]; y++) {
                 size_t bytes = (size_t)box[i].count[0] * s->elem_bytes;
@@ -254,7 +261,7 @@ static struct world_instance *instance_of(struct world *w, struct rd_buffer *b, 
         if (rd_buffer_create(b->rt, &desc, &k->shadow))
             abort();
     } else {
-        k->bytes = b->base;
+        k->bytes = rd_buffer_base(b);
         memset(k->current, 1, elements);
     }
     return k;
@@ -369,7 +376,7 @@ static size_t elements_of(const struct rd_buffer *b)
 
 static int check_element(struct world *w, struct world_instance *k, size_t index, size_t offset)
 {
-    const char *right = w->reference + (k->buffer->base - w->host) + offset;
+    const char *right = w->reference + (rd_buffer_base(k->buffer) - w->host) + offset;
     int somewhere = 0;
     for (uint32_t i = 0; i < w->instances; i++)
         somewhere |= w->instance[i].buffer == k->buffer && w->instance[i].current[index];
@@ -423,6 +430,9 @@ static int check_sides(struct world *w, uint32_t v)
         int copies = n->kind == RD_NODE_COPY && here && i < own;
         if (i >= own)
             here = 0;
+        if (w->applied->slots.item[w->applied->accesses.item[n->access + i].slot].kind ==
+            RD_SLOT_TOKEN)
+            continue;
         hosts += copies && !there;
         if (there != here && !(copies && !there && hosts == 1) &&
             !(copies && !i && there && w->peers[(here - 1) * w->devices + there - 1]))
@@ -443,7 +453,7 @@ static int check_limits(struct world *w)
                 continue;
             for (uint32_t b = 0; b < s->count; b++) {
                 size_t k = (size_t)(instance_of(w, s->buffers[b], m) - w->instance);
-                bytes += counted[k] ? 0 : s->buffers[b]->bytes;
+                bytes += counted[k] || world_has(w, s->buffers[b], m) ? 0 : s->buffers[b]->bytes;
                 counted[k] = 1;
             }
         }
@@ -489,70 +499,46 @@ void world_free(struct world *w)
         free(w->arena[m]);
     rd_residency_free(w->r);
     free(w->seen);
+    free(w->ends);
+    w->ends = NULL;
     w->applied = NULL;
     w->r = NULL;
     w->seen = NULL;
     w->instances = 0;
 }
 
-static void print_boxes(const char *what, const struct rd_boxes *b)
+/* ---- ends of replays */
+
+/* What a slot that has to be somewhere at the end holds there. */
+static uint64_t end_of(const struct world *w, uint32_t slot, uint32_t replay, int reference)
 {
-    for (uint32_t i = 0; i < b->count; i++) {
-        fprintf(stderr, " %s", what);
-        for (int d = 0; d < 3; d++)
-            fprintf(stderr, "%s%lld+%lld", d ? "," : "[", (long long)b->item[i].first[d],
-                    (long long)b->item[i].count[d]);
-        fprintf(stderr, "]");
-    }
+    const struct rd_slot *s = &w->g->slots.item[slot];
+    struct rd_buffer *b = s->buffers[(s->ring_first + replay * s->ring_stride) % s->count];
+    char *base = rd_buffer_base(b);
+    uint64_t hash = 1;
+    if (reference)
+        base = w->reference + (base - w->host);
+    for (uint32_t i = 0; i < w->instances && !reference; i++)
+        if (w->instance[i].buffer == b && w->instance[i].memory == s->at_end - 1u)
+            base = w->instance[i].bytes;
+    for (int64_t z = 0; z < s->shape.extent[2]; z++)
+        for (int64_t y = 0; y < s->shape.extent[1]; y++)
+            for (size_t i = 0; i < (size_t)s->shape.extent[0] * s->shape.elem_bytes; i++)
+                hash = mix(hash, (uint8_t)base[at(&s->shape, 0, y, z) + i]);
+    return hash;
 }
 
-static void print_node(const struct world *w, uint32_t v)
+static int check_ends(struct world *w, uint32_t replay)
 {
-    const struct rd_node *n = &w->applied->nodes.item[v];
-    const struct rd_extra *e = rd_node_extra(w->applied, v);
-    fprintf(stderr, "%4u %-22s on %-5u when %u/%u%s", v, rd_subgraph_text(w->applied, n->name),
-            n->bound, e->when_count, e->when_count ? w->applied->whens.item[e->when].every : 0,
-            n->everything ? " all" : "");
-    for (uint32_t i = 0; i < n->access_count; i++) {
-        const struct rd_access *a = &w->applied->accesses.item[n->access + i];
-        uint32_t count;
-        const rd_box *box = rd_access_boxes(w->applied, a, &count);
-        struct rd_boxes boxes = { (rd_box *)(uintptr_t)box, count, count };
-        fprintf(stderr, " | mode %u slot %u%s", a->mode, a->slot,
-                a->slot < w->g->slots.count ? "" : "'");
-        print_boxes("", &boxes);
+    for (uint32_t s = 0; s < w->g->slots.count; s++) {
+        const struct rd_slot *slot = &w->g->slots.item[s];
+        if (!slot->at_end || !slot->count)
+            continue;
+        if (end_of(w, s, replay, 0) != w->ends[replay * w->g->slots.count + s])
+            return wrong(w, "replay %u: slot %u is not at the end in memory %d", replay, s,
+                         slot->at_end - 1);
     }
-    fprintf(stderr, "\n");
-}
-
-void world_print(const struct world *w)
-{
-    for (uint32_t s = 0; w->applied && s < w->applied->slots.count; s++) {
-        const struct rd_slot *k = &w->applied->slots.item[s];
-        fprintf(stderr, "slot %u '%s' kind %u memory %u alias %u at_end %u buffers", s,
-                rd_subgraph_text(w->applied, k->name), k->kind, k->memory, k->alias, k->at_end);
-        for (uint32_t b = 0; b < k->count; b++)
-            fprintf(stderr, " %s@%td+%zu", k->buffers[b]->name, k->buffers[b]->base - w->host,
-                    k->buffers[b]->bytes);
-        if (s >= w->g->slots.count)
-            fprintf(stderr, " of %u arena %d offset %llu", w->r->twin[s - w->g->slots.count].slot,
-                    w->r->twin[s - w->g->slots.count].arena,
-                    (unsigned long long)w->r->twin[s - w->g->slots.count].offset);
-        fprintf(stderr, " first %u\n", k->ring_first);
-    }
-    for (uint32_t p = 0; w->applied && p < w->applied->nodes.count; p++)
-        print_node(w, w->applied->sequence[p]);
-    for (uint32_t i = 0; w->r && i < w->r->stays; i++) {
-        const struct rd_residency_stay *stay = &w->r->stay[i];
-        fprintf(stderr, "stay %u:", stay->slot);
-        for (uint32_t m = 0; m < w->r->memories; m++) {
-            fprintf(stderr, " m%u", m);
-            print_boxes("need", &stay->need[m]);
-            print_boxes("hold", &stay->hold[m]);
-        }
-        print_boxes("written", &stay->written);
-        fprintf(stderr, "\n");
-    }
+    return 1;
 }
 
 /* ---- playing */
@@ -560,14 +546,19 @@ void world_print(const struct world *w)
 static void play_reference(struct world *w)
 {
     struct runner x = { w, w->g, 1 };
-    uint32_t n = (uint32_t)w->g->nodes.count;
+    uint32_t n = (uint32_t)w->g->nodes.count, slots = (uint32_t)w->g->slots.count;
     const uint32_t *order = w->order ? w->order : w->g->sequence;
     w->seen = malloc((size_t)n * w->replays * sizeof *w->seen);
-    for (uint32_t i = 0; i < w->replays; i++)
+    w->ends = calloc((size_t)slots * w->replays + 1, sizeof *w->ends);
+    for (uint32_t i = 0; i < w->replays; i++) {
         for (uint32_t p = 0; p < n; p++) {
             uint32_t v = order ? order[p] : p;
             w->seen[i * n + v] = run_node(&x, v, i);
         }
+        for (uint32_t s = 0; s < slots; s++)
+            if (w->g->slots.item[s].at_end && w->g->slots.item[s].count)
+                w->ends[i * slots + s] = end_of(w, s, i, 1);
+    }
 }
 
 static int play_node(struct world *w, uint32_t v, uint32_t replay)
@@ -610,6 +601,8 @@ static int play_in_order(struct world *w)
         for (uint32_t p = 0; p < n; p++)
             if (!play_node(w, w->applied->sequence[p], i))
                 return 0;
+        if (!check_ends(w, i))
+            return 0;
     }
     return 1;
 }

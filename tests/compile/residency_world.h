@@ -28,6 +28,7 @@ struct world {
     uint64_t room[RD_MEMORIES_MAX];
     uint8_t peers[RD_MEMORIES_MAX * RD_MEMORIES_MAX];
     uint64_t *instance_bytes;
+    uint64_t had; /* tells which instances there are before; 0: none */
     uint8_t *external;
     /* of slots bound per replay and temporaries: where they are in host memory */
     size_t (*place)[WORLD_REPLAYS];
@@ -37,10 +38,13 @@ struct world {
     struct world_instance instance[WORLD_INSTANCES]; /* of memory 0: what is current on the host */
     uint32_t instances;
     uint64_t *seen; /* [replay * nodes + node]: what it read */
+    uint64_t *ends; /* [replay * slots + slot]: what it holds then, if it is told where to be */
     uint32_t replays;
     char why[256]; /* what differs; "" */
 };
 
+/* Whether a buffer has an instance there before. */
+int world_has(const struct world *w, const struct rd_buffer *b, uint32_t memory);
 /* Runs the pass and applies it. The status of rd_residency. */
 rondo_status world_make(struct world *w);
 /* Plays the replays in order, poisoning between them whatever the keeper is not told to hold;
