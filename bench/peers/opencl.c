@@ -251,8 +251,8 @@ static void make_buffer(struct by_hand *b)
                                                          0 };
     cl_int error;
     cl_sync_point_khr *point = bench_alloc(b->g->kernels, sizeof *point), wait[4];
-    b->buffer =
-        driver.clCreateCommandBufferKHR(1, &b->queue, b->g->overlap ? overlap : NULL, &error);
+    b->buffer = driver.clCreateCommandBufferKHR(1, &b->queue,
+                                                driver.buffers_overlap ? overlap : NULL, &error);
     must(error, "clCreateCommandBufferKHR");
     for (uint32_t k = 0; k < b->g->kernels; k++) {
         cl_uint waits = 0;
