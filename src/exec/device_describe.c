@@ -50,6 +50,36 @@ static void describe_segment(const struct rd_exec *x, const struct page *page, u
          how);
 }
 
+static void name_memory(uint32_t memory, char *text, size_t bytes)
+{
+    if (memory)
+        snprintf(text, bytes, "gpu %u", memory - 1);
+    else
+        snprintf(text, bytes, "host");
+}
+
+static void describe_memory(const struct rd_exec *x, const struct page *page)
+{
+    const struct rd_residency *r = x->devices->residency;
+    char a[16], b[16];
+    for (uint32_t m = 1; m < r->memories; m++)
+        if (r->peak_bytes[m])
+            line(page, "  memory of gpu %u: %llu bytes at most, %llu of them shared by places\n",
+                 m - 1, (unsigned long long)r->peak_bytes[m],
+                 (unsigned long long)r->arena_bytes[m]);
+    line(page, "  copies added: %u, evictions: %u; bytes moved per replay:", r->routes,
+         r->evictions);
+    for (uint32_t from = 0; from < r->memories; from++)
+        for (uint32_t to = 0; to < r->memories; to++) {
+            if (!r->moved_bytes[from][to])
+                continue;
+            name_memory(from, a, sizeof a);
+            name_memory(to, b, sizeof b);
+            line(page, " %s to %s %llu", a, b, (unsigned long long)r->moved_bytes[from][to]);
+        }
+    line(page, "\n");
+}
+
 void rd_exec_devices_describe(const struct rd_exec *x,
                               void (*write)(void *context, const char *text), void *context)
 {
@@ -70,4 +100,5 @@ void rd_exec_devices_describe(const struct rd_exec *x,
             if (d->plan->segment[s].device == device->number)
                 describe_segment(x, &page, s);
     }
+    describe_memory(x, &page);
 }
