@@ -26,6 +26,7 @@ static void help(void)
         "  --output FILE    the final field (default heat.png)\n"
         "  --device NAME    also on a device: opencl, opencl:0, ... (see docs/devices.md), all of\n"
         "                   the step, and with the points near the border on the CPUs\n"
+        "  --describe       with --device: what Rondo says of the step on the device and the CPUs\n"
         "  --help           this text\n"
         "\n"
         "exit status: 0 done, 1 the run failed or results differ, 2 bad input or usage, 3 no such\n"
@@ -74,6 +75,7 @@ static int parse_option(int option, struct settings *set)
     case 'z': return pair("--size", optarg, PICTURE_SIDE, &set->nx, &set->ny);
     case 'o': set->output = optarg; return 0;
     case 'd': set->device = optarg; return 0;
+    case 'D': set->describe = 1; return 0;
     case 'w':
         if (number("--workers", optarg, 1024, &x))
             return -1;
@@ -92,15 +94,11 @@ static int parse_option(int option, struct settings *set)
 static int parse(int argc, char **argv, struct settings *set)
 {
     static const struct option options[] = {
-        { "steps", required_argument, NULL, 's' },
-        { "tiles", required_argument, NULL, 't' },
-        { "workers", required_argument, NULL, 'w' },
-        { "size", required_argument, NULL, 'z' },
-        { "repeat", required_argument, NULL, 'r' },
-        { "output", required_argument, NULL, 'o' },
-        { "device", required_argument, NULL, 'd' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
+        { "steps", required_argument, NULL, 's' },   { "tiles", required_argument, NULL, 't' },
+        { "workers", required_argument, NULL, 'w' }, { "size", required_argument, NULL, 'z' },
+        { "repeat", required_argument, NULL, 'r' },  { "output", required_argument, NULL, 'o' },
+        { "describe", no_argument, NULL, 'D' },      { "device", required_argument, NULL, 'd' },
+        { "help", no_argument, NULL, 'h' },          { NULL, 0, NULL, 0 },
     };
     *set = (struct settings){
         .steps = 200, .repeat = 10, .tiles_x = 4, .tiles_y = 4, .output = "heat.png"
@@ -209,6 +207,12 @@ static void print_table(const struct bench *bench)
         (double)bench->rows[ROW_TILES].best_ns * 1e-3 / (double)set->steps);
 }
 
+static void print_text(void *context, const char *text)
+{
+    (void)context;
+    fputs(text, stdout);
+}
+
 int main(int argc, char **argv)
 {
     struct bench bench = { 0 };
@@ -219,6 +223,8 @@ int main(int argc, char **argv)
         status = bench_open(&bench) || bench_run(&bench) ? RUN_FAILED : DONE;
         if (status == DONE) {
             print_table(&bench);
+            if (bench.settings.describe && bench.settings.device)
+                rondo_exec_describe(bench.solver.exec[EXEC_MIXED], print_text, NULL);
             if (picture_write(bench.settings.output, &bench.result))
                 status = RUN_FAILED;
         } else if (bench.solver.no_device) {

@@ -12,6 +12,7 @@ struct settings {
     uint32_t workers; /* 0: one per CPU */
     const char *picture, *output;
     const char *device; /* NULL: none */
+    int describe;
 };
 
 enum row_kind {

@@ -30,6 +30,7 @@
     X(clGetDeviceInfo)                    \
     X(clGetEventInfo)                     \
     X(clGetEventProfilingInfo)            \
+    X(clGetKernelArgInfo)                 \
     X(clGetKernelInfo)                    \
     X(clGetKernelWorkGroupInfo)           \
     X(clGetPlatformIDs)                   \

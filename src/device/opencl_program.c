@@ -70,13 +70,21 @@ static struct rd_opencl_program *find(struct rd_backend *b, uint32_t device,
 static rondo_status compile(struct rd_opencl_device *d, struct rd_opencl_program *p)
 {
     struct rd_backend *b = d->backend;
+    static const char more[] = " -cl-kernel-arg-info"; /* for opencl_args.c */
+    const size_t bytes = p->options_bytes + sizeof more;
     const char *text = p->image;
+    char *options;
     cl_int error;
     RD_CL_NEW(b, error, p->program, clCreateProgramWithSource, d->context, 1, &text,
               &p->image_bytes);
     if (error)
         return rd_opencl_failed(d, "clCreateProgramWithSource", error);
-    RD_CL(b, error, clBuildProgram, p->program, 1, &d->id, p->options, NULL, NULL);
+    options = rd_alloc(b->alloc, bytes, 1);
+    if (!options)
+        return rd_error(RONDO_ERR_MEMORY, "opencl: no memory for the options '%s'", p->options);
+    (void)snprintf(options, bytes, "%s%s", p->options, more);
+    RD_CL(b, error, clBuildProgram, p->program, 1, &d->id, options, NULL, NULL);
+    rd_free(b->alloc, options, bytes);
     return error ? build_failed(d, p->program, error) : RONDO_OK;
 }
 

@@ -175,6 +175,8 @@ static rondo_status prepare_kernels(struct rd_segment *s)
             continue;
         status = check_groups(s, i);
         if (!status)
+            status = rd_opencl_check_args(s->queue->device, &s->command[i]);
+        if (!status)
             status = rd_opencl_set_fixed(s, i, s->command[i].kernel->kernel);
         if (!status)
             status = try_args(s, i);

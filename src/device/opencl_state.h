@@ -231,6 +231,8 @@ rondo_status rd_opencl_segment_new(struct rd_queue *q, const struct rd_command *
                                    uint32_t count, uint32_t frames, size_t params_bytes,
                                    struct rd_segment **segment);
 void rd_opencl_segment_free(struct rd_segment *s);
+/* opencl_args.c: INVALID naming node and argument. */
+rondo_status rd_opencl_check_args(struct rd_opencl_device *d, const struct rd_command *c);
 /* Arguments that never change, of the node's kernel object or another. */
 rondo_status rd_opencl_set_fixed(struct rd_segment *s, uint32_t command, cl_kernel kernel);
 void rd_opencl_forget_events(struct rd_segment *s, struct rd_opencl_entry *e);

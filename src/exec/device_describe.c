@@ -50,34 +50,38 @@ static void describe_segment(const struct rd_exec *x, const struct page *page, u
          how);
 }
 
-static void name_memory(uint32_t memory, char *text, size_t bytes)
+static void memory_name(uint32_t memory, char text[16])
 {
     if (memory)
-        snprintf(text, bytes, "gpu %u", memory - 1);
+        snprintf(text, 16, "gpu %u", memory - 1);
     else
-        snprintf(text, bytes, "host");
+        snprintf(text, 16, "host");
 }
 
-static void describe_memory(const struct rd_exec *x, const struct page *page)
+/* What the recording says of a replay, nodes that a condition may keep from running included. */
+static void describe_moves(const struct rd_residency *r, const struct page *page)
 {
-    const struct rd_residency *r = x->devices->residency;
-    char a[16], b[16];
-    for (uint32_t m = 1; m < r->memories; m++)
-        if (r->peak_bytes[m])
-            line(page, "  memory of gpu %u: %llu bytes at most, %llu of them shared by places\n",
-                 m - 1, (unsigned long long)r->peak_bytes[m],
-                 (unsigned long long)r->arena_bytes[m]);
-    line(page, "  copies added: %u, evictions: %u; bytes moved per replay:", r->routes,
-         r->evictions);
+    char source[16], target[16];
+    if (!r->routes)
+        line(page, "  nothing moves\n");
     for (uint32_t from = 0; from < r->memories; from++)
         for (uint32_t to = 0; to < r->memories; to++) {
             if (!r->moved_bytes[from][to])
                 continue;
-            name_memory(from, a, sizeof a);
-            name_memory(to, b, sizeof b);
-            line(page, " %s to %s %llu", a, b, (unsigned long long)r->moved_bytes[from][to]);
+            memory_name(from, source);
+            memory_name(to, target);
+            line(page, "  %s -> %s: %llu bytes a replay\n", source, target,
+                 (unsigned long long)r->moved_bytes[from][to]);
         }
-    line(page, "\n");
+    if (r->evictions)
+        line(page, "  places given up for others: %u a replay\n", r->evictions);
+}
+
+static void describe_memory(const struct rd_residency *r, const struct page *page, uint32_t device)
+{
+    line(page, "    bytes there: %llu at most, %llu of them in places\n",
+         (unsigned long long)r->peak_bytes[1 + device],
+         (unsigned long long)r->arena_bytes[1 + device]);
 }
 
 void rd_exec_devices_describe(const struct rd_exec *x,
@@ -89,16 +93,19 @@ void rd_exec_devices_describe(const struct rd_exec *x,
     if (!d)
         return;
     rd_exec_devices_count(x, &c);
-    line(&page, "devices: %llu nodes in %llu segments, driver calls so far: %llu\n",
+    line(&page,
+         "devices: %llu nodes in %llu segments, %llu of them copies that were added; driver "
+         "calls so far: %llu\n",
          (unsigned long long)c.device_nodes, (unsigned long long)c.segments,
-         (unsigned long long)c.driver_calls);
+         (unsigned long long)c.copies, (unsigned long long)c.driver_calls);
+    describe_moves(d->residency, &page);
     for (uint32_t i = 0; i < d->places; i++) {
         const struct rd_device *device = d->place[i].queue.device;
         line(&page, "  gpu %u '%s'%s\n", device->number, device->hardware.name,
              rd_load_relaxed(&device->lost) ? ", lost" : "");
+        describe_memory(d->residency, &page, device->number);
         for (uint32_t s = 0; s < d->plan->segments; s++)
             if (d->plan->segment[s].device == device->number)
                 describe_segment(x, &page, s);
     }
-    describe_memory(x, &page);
 }

@@ -544,9 +544,14 @@ Test(opencl, arguments_that_do_not_fit)
     struct rd_command c = kernel_command(rig_kernel(&r, image, "add", 2), arg, 2, N);
     static const char *const told[] = { "node 'node': argument 1, 8 bytes",
                                         "node 'node': argument 1, a parameter of 2 bytes",
-                                        "node 'node': argument 1, an address",
-                                        "node 'node': local: a group of 1099511627776" };
-    for (int i = 0; i < 4; i++) {
+                                        "node 'node': argument 1, 'v', is a value, the node gives "
+                                        "the address of a slot",
+                                        "node 'node': local: a group of 1099511627776",
+                                        "node 'node': argument 0, 'a', is a pointer, the node "
+                                        "gives a value",
+                                        "node 'node': argument 1, 'v', is a value, the node gives "
+                                        "local memory" };
+    for (int i = 0; i < 6; i++) {
         if (i == 1)
             arg[1] = (struct rd_command_arg){ .kind = RONDO_ARG_PARAM, .bytes = 2 };
         if (i == 2)
@@ -554,6 +559,14 @@ Test(opencl, arguments_that_do_not_fit)
         if (i == 3) {
             arg[1] = (struct rd_command_arg){ .kind = RONDO_ARG_PARAM, .bytes = 4 };
             c.local[0] = c.global[0] = 1ull << 40;
+        }
+        if (i > 3)
+            c.local[0] = 0;
+        if (i == 4) /* a driver might take it for one of its objects */
+            arg[0] = (struct rd_command_arg){ .kind = RONDO_ARG_VALUE, .bytes = 8, .value = &wide };
+        if (i == 5) {
+            arg[0] = (struct rd_command_arg){ .kind = RONDO_ARG_ACCESS };
+            arg[1] = (struct rd_command_arg){ .kind = RONDO_ARG_LOCAL, .bytes = 64 };
         }
         cr_expect_eq(r.ops->segment_new(r.queue, &c, 1, 1, 16, &s), RONDO_ERR_INVALID);
         cr_expect_not_null(strstr(rd_error_text(), told[i]), "%s", rd_error_text());
