@@ -164,6 +164,12 @@ foreach(example loop cholesky heat wrap rebuild rates cg trisolve md)
       ENVIRONMENT "${test_environment}")
   endif()
 endforeach()
+if(TARGET example_loop)
+  add_test(NAME without_opencl COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/without_opencl
+    ${CMAKE_BINARY_DIR})
+  set_tests_properties(without_opencl PROPERTIES LABELS examples TIMEOUT ${test_timeout}
+    ENVIRONMENT "${test_environment}")
+endif()
 # Where OpenCL has a device; 3 says that it has none.
 if(TARGET example_heat)
   add_test(NAME example_heat_device COMMAND example_heat --device opencl

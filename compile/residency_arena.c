@@ -74,38 +74,50 @@ static uint64_t find_gap(const struct rd_resid *w, const struct rd_arena *a, uin
     return end <= a->budget && bytes <= a->budget - end ? end : UINT64_MAX;
 }
 
+/* By slot and offset. */
+static uint32_t *bucket_of(struct rd_resid *w, uint32_t slot, uint64_t offset)
+{
+    uint64_t key = (offset / ALIGN + (uint64_t)slot * 0x9e3779b9u) * 0x9e3779b97f4a7c15ull;
+    return &w->twin_bucket[(key >> 32) % RD_BUCKETS];
+}
+
+/* Room for one more twin, and for its link. */
+static int twin_room(struct rd_resid *w)
+{
+    while (w->twin_before.count <= w->twins.count) {
+        if (!rd_grow(w->alloc, (void **)&w->twin_before.item, &w->twin_before.capacity,
+                     w->twin_before.count, 1, sizeof *w->twin_before.item))
+            return 0;
+        w->twin_before.item[w->twin_before.count++] = 0;
+    }
+    return rd_grow(w->alloc, (void **)&w->twins.item, &w->twins.capacity, w->twins.count, 1,
+                   sizeof *w->twins.item);
+}
+
 /* A twin at that place: one that there was before, if it is the same. */
 static uint32_t twin_at(struct rd_resid *w, uint32_t line, uint32_t memory, uint64_t offset,
                         const rondo_region *box)
 {
+    uint32_t slot = w->line[line].slot, i, *bucket = bucket_of(w, slot, offset);
     struct rd_twin *t;
-    uint32_t i;
-    for (i = w->line[line].twin; i; i = w->twin_before.item[i - 1]) {
+    for (i = *bucket; i; i = w->twin_before.item[i - 1]) {
         t = &w->twins.item[i - 1];
-        if (t->memory == memory && t->offset == offset && !memcmp(&t->box, box, sizeof *box))
+        if (t->slot == slot && t->memory == memory && t->offset == offset &&
+            !memcmp(&t->box, box, sizeof *box))
             return i - 1;
     }
-    while (w->twin_before.count <= w->twins.count) { /* as long as the list of twins */
-        if (!rd_grow(w->alloc, (void **)&w->twin_before.item, &w->twin_before.capacity,
-                     w->twin_before.count, 1, sizeof *w->twin_before.item)) {
-            w->failed = 1;
-            return 0;
-        }
-        w->twin_before.item[w->twin_before.count++] = 0;
-    }
-    if (!rd_grow(w->alloc, (void **)&w->twins.item, &w->twins.capacity, w->twins.count, 1,
-                 sizeof *w->twins.item)) {
+    if (!twin_room(w)) {
         w->failed = 1;
         return 0;
     }
     t = &w->twins.item[w->twins.count];
-    t->slot = w->line[line].slot;
+    t->slot = slot;
     t->memory = memory;
     t->arena = 1;
     t->offset = offset;
     t->box = *box;
-    w->twin_before.item[w->twins.count] = w->line[line].twin;
-    w->line[line].twin = (uint32_t)++w->twins.count;
+    w->twin_before.item[w->twins.count] = *bucket;
+    *bucket = (uint32_t)++w->twins.count;
     return (uint32_t)w->twins.count - 1;
 }
 
@@ -201,11 +213,16 @@ static void give_up(struct rd_resid *w, uint32_t place)
     w->evictions++;
 }
 
-/* When a place is used, from a position on: the position of a visit, or never. */
-static uint32_t next_use(const struct rd_resid *w, const struct rd_place *p, uint32_t position)
+/* When a place is used, from a position on: the position of a visit, or never. It is looked for
+ * again only when that has passed. */
+static uint32_t next_use(const struct rd_resid *w, struct rd_place *p, uint32_t position)
 {
-    const struct rd_visit *v = rd_resid_next(w, p->line, &p->box, p->memory, 0, position);
-    return v ? v->position : RD_NOWHERE;
+    const struct rd_visit *v;
+    if (p->used < position || !p->used) {
+        v = rd_resid_next(w, p->line, &p->box, p->memory, 0, position);
+        p->used = v ? v->position : RD_NOWHERE;
+    }
+    return p->used;
 }
 
 /* Gives up the place that is used last again, none that is pinned; 0: there is none. */
@@ -215,7 +232,7 @@ static int evict(struct rd_resid *w, uint32_t memory)
     uint32_t latest = 0, victim = 0, next;
     size_t i;
     for (i = 0; i < a->live.count && latest != RD_NOWHERE; i++) {
-        const struct rd_place *p = &w->places.item[a->live.item[i]];
+        struct rd_place *p = &w->places.item[a->live.item[i]];
         if (p->pinned == w->position + 1)
             continue;
         next = next_use(w, p, w->position);

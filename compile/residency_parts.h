@@ -18,7 +18,7 @@
 #include "subgraph/reach.h"
 
 #define RD_NOWHERE UINT32_MAX
-enum { RD_UNDECIDED = 255, RD_ZONES_MOST = 1024 };
+enum { RD_UNDECIDED = 255, RD_ZONES_MOST = 1024, RD_BUCKETS = 1024 };
 
 /* An access to a line, in the order of the walk. */
 struct rd_visit {
@@ -57,6 +57,7 @@ struct rd_line {
 struct rd_place {
     uint32_t line, memory, twin, next;
     uint32_t pinned; /* position + 1 of the node that uses it */
+    uint32_t used;   /* the position where it is used next, as far as that was looked for */
     int live;
     uint64_t offset, bytes;
     rondo_region box;
@@ -113,7 +114,8 @@ struct rd_resid {
     RD_LIST(uint32_t) away; /* lines */
     struct rd_arena arena[RD_MEMORIES_MAX];
     RD_LIST(struct rd_twin) twins;
-    RD_LIST(uint32_t) twin_before; /* by twin in an arena: index + 1 of the line's one before */
+    RD_LIST(uint32_t) twin_before;    /* by twin: index + 1 of the bucket's one before */
+    uint32_t twin_bucket[RD_BUCKETS]; /* index + 1 of the latest one in an arena */
     RD_LIST(struct rd_route) routes;
     RD_LIST(struct rd_turn) turns;
     uint32_t *slot_of_access;

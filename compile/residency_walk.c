@@ -38,7 +38,7 @@ static void begin_line(struct rd_resid *w, uint32_t line)
     }
     if (!b->regular && !b->temporary)
         rd_resid_add(w, &current[0], &l->whole);
-    w->line[line].place = w->line[line].twin = 0;
+    w->line[line].place = 0;
 }
 
 static void free_places(struct rd_resid *w)
@@ -74,6 +74,7 @@ static void begin(struct rd_resid *w)
         w->arena[m].top = 0;
     }
     w->twins.count = w->twin_before.count = w->routes.count = w->turns.count = 0;
+    memset(w->twin_bucket, 0, sizeof w->twin_bucket);
     memset(w->twin_of, 0, (size_t)w->lines * w->memories * sizeof *w->twin_of);
     for (i = 0; i < w->away.count; i++)
         w->line[w->away.item[i]].away = 0;

@@ -4,12 +4,14 @@
  * A queue runs in order, and so does a segment: what a command follows is said by its place alone.
  * With events and wait lists on a queue out of order PoCL takes as long for a chain of kernels, and
  * a quarter longer for eight chains side by side, also where their kernels are tiny. */
+#include "src/base/os.h"
 #include "src/device/opencl_state.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { PARAMS_ALIGN = 128 };
+#define LOST_NS 1000000000 /* how long a lost queue's callback is waited for */
 
 /* ---- queues */
 
@@ -262,7 +264,7 @@ static rondo_status make_arrays(struct rd_segment *s)
         return rd_error(RONDO_ERR_MEMORY, "opencl: no memory for a segment of %u nodes", s->count);
     list_args(s);
     for (uint32_t i = 0; i < s->frames; i++) {
-        s->entry[i].segment = s;
+        s->entry[i].queue = s->queue;
         s->entry[i].timed = s->timed + 2 * (size_t)s->count * i;
     }
     return RONDO_OK;
@@ -316,12 +318,42 @@ void rd_opencl_forget_events(struct rd_segment *s, struct rd_opencl_entry *e)
     e->is_timed = 0;
 }
 
+/* Its submission has ended, so it returns soon. */
+int rd_opencl_await_callback(const struct rd_segment *s, struct rd_opencl_entry *e)
+{
+    int64_t end = 0;
+    while (rd_load_acquire(&e->pending)) { /* pairs with ended: all that it did */
+        if (rd_load_acquire(&s->queue->progress->failed)) {
+            int64_t now = rd_os.now_ns();
+            end = end ? end : now + LOST_NS;
+            if (now > end)
+                return 0;
+        }
+        rd_os.yield();
+    }
+    return 1;
+}
+
+/* Whether all callbacks have returned. A driver that is lost may keep one for ever, and what it
+ * would use. */
+static int callbacks_returned(struct rd_segment *s)
+{
+    int all = 1;
+    for (uint32_t i = 0; s->entry && i < s->frames; i++) {
+        if (!rd_opencl_await_callback(s, &s->entry[i])) {
+            rd_store_release(&s->entry[i].pending, RD_OPENCL_FORSAKEN);
+            all = 0;
+        }
+        rd_opencl_forget_events(s, &s->entry[i]);
+    }
+    return all;
+}
+
 void rd_opencl_segment_free(struct rd_segment *s)
 {
     struct rd_opencl_device *d = s->queue->device;
     struct rd_allocator *a = d->backend->alloc;
-    for (uint32_t i = 0; s->entry && i < s->frames; i++)
-        rd_opencl_forget_events(s, &s->entry[i]);
+    int returned = callbacks_returned(s);
     rd_opencl_record_free(s);
     rd_opencl_movers_free(d, &s->movers);
     if (s->values)
@@ -329,7 +361,8 @@ void rd_opencl_segment_free(struct rd_segment *s)
     if (s->params)
         rd_opencl_release(d->backend, d->index, s->params);
     rd_free_array(a, s->timed, 2 * (size_t)s->count * s->frames, sizeof(cl_event));
-    rd_free_array(a, s->entry, s->frames, sizeof *s->entry);
+    if (returned)
+        rd_free_array(a, s->entry, s->frames, sizeof *s->entry);
     rd_free(a, s->arg_values, s->arg_bytes);
     rd_free_array(a, s->arg, s->args, sizeof *s->arg);
     rd_free_array(a, s->node, s->count, sizeof *s->node);

@@ -113,10 +113,15 @@ struct rd_opencl_node {
     char *value_there;           /* FILL: its value in device memory, where a kernel may need it */
 };
 
+enum { RD_OPENCL_PENDING = 1, RD_OPENCL_FORSAKEN = 2 };
 /* A call in flight, by frame. */
 struct rd_opencl_entry {
-    struct rd_segment *segment;
+    struct rd_queue *queue;
     uint64_t value;
+    /* Its callback has not returned. Progress may have passed its value all the same: callbacks
+     * come in any order. Until then nothing of the entry is changed or freed, nor is the progress;
+     * unless it is RD_OPENCL_FORSAKEN, when the callback does nothing. */
+    rd_atomic32 pending;
     cl_event last;     /* NULL: none is kept */
     cl_event *timed;   /* by command: the first one's and the last one's event of a timed call */
     int64_t submit_ns; /* a timed call: just before it was handed over */
@@ -236,6 +241,8 @@ rondo_status rd_opencl_check_args(struct rd_opencl_device *d, const struct rd_co
 /* Arguments that never change, of the node's kernel object or another. */
 rondo_status rd_opencl_set_fixed(struct rd_segment *s, uint32_t command, cl_kernel kernel);
 void rd_opencl_forget_events(struct rd_segment *s, struct rd_opencl_entry *e);
+/* Waits until the entry's callback has returned; 0: it does not come, the queue being lost. */
+int rd_opencl_await_callback(const struct rd_segment *s, struct rd_opencl_entry *e);
 
 /* ---- opencl_record.c */
 rondo_status rd_opencl_record_new(struct rd_segment *s);

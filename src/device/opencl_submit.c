@@ -186,24 +186,32 @@ static rondo_status send_params(struct rd_segment *s, const struct rd_segment_ca
 
 /* ---- the end of a submission */
 
+static void tell(struct rd_opencl_entry *e, cl_int state)
+{
+    struct rd_queue *q = e->queue;
+    char why[sizeof q->progress->why];
+    if (state >= 0) {
+        rd_progress_reach(q->progress, e->value);
+        return;
+    }
+    snprintf(why, sizeof why, "opencl device %u: a submission ended with %s (%d)", q->device->index,
+             rd_opencl_error_name(state), state);
+    rd_progress_fail(q->progress, why);
+}
+
 static void CL_CALLBACK ended(cl_event event, cl_int state, void *context)
 {
     struct rd_opencl_entry *e = context;
-    struct rd_progress *p = e->segment->queue->progress;
     const struct rd_opencl_watch *w = rd_load_acquire(&rd_opencl_watching);
-    char why[sizeof p->why];
     (void)event;
+    if (rd_load_acquire(&e->pending) == RD_OPENCL_FORSAKEN) /* pairs with segment_free */
+        return;
     if (RD_UNLIKELY(w && w->ended))
         state = w->ended(w->context, state);
     if (e->trial)
         e->end_ns = rd_os.now_ns();
-    if (state >= 0) {
-        rd_progress_reach(p, e->value); /* who waits may free the entry from here on */
-        return;
-    }
-    snprintf(why, sizeof why, "opencl device %u: a submission ended with %s (%d)",
-             e->segment->queue->device->index, rd_opencl_error_name(state), state);
-    rd_progress_fail(p, why);
+    tell(e, state);
+    rd_store_release(&e->pending, 0); /* pairs with rd_opencl_await_callback; e may be gone now */
 }
 
 static rondo_status queue_is_lost(const struct rd_queue *q)
@@ -296,9 +304,11 @@ static rondo_status hand_over(struct rd_segment *s, struct rd_opencl_entry *e, c
     rondo_status status = flush(s->queue, s->queue->queue);
     if (status)
         return status;
-    if (RD_CL(d->backend, error, clSetEventCallback, behind, CL_COMPLETE, ended, e))
-        return rd_opencl_failed(d, "clSetEventCallback", error);
-    return RONDO_OK;
+    rd_store_relaxed(&e->pending, RD_OPENCL_PENDING); /* handed over with the event */
+    if (!RD_CL(d->backend, error, clSetEventCallback, behind, CL_COMPLETE, ended, e))
+        return RONDO_OK;
+    rd_store_relaxed(&e->pending, 0);
+    return rd_opencl_failed(d, "clSetEventCallback", error);
 }
 
 /* Nothing of what was enqueued runs on: the caller frees what it uses. A driver that cannot tell is
@@ -335,6 +345,8 @@ rondo_status rd_opencl_segment_submit(struct rd_segment *s, const struct rd_segm
     rondo_status status;
     *command = s->count;
     if (rd_load_acquire(&s->queue->progress->failed)) /* pairs with rd_progress_fail: why */
+        return queue_is_lost(s->queue);
+    if (!rd_opencl_await_callback(s, e))
         return queue_is_lost(s->queue);
     rd_opencl_forget_events(s, e);
     e->value = call->value;
@@ -393,6 +405,8 @@ rondo_status rd_opencl_segment_step(struct rd_segment *s, const struct rd_segmen
     rondo_status status;
     *command = s->count;
     if (rd_load_acquire(&s->queue->progress->failed)) /* pairs with rd_progress_fail: why */
+        return queue_is_lost(s->queue);
+    if (!rd_opencl_await_callback(s, e))
         return queue_is_lost(s->queue);
     rd_opencl_forget_events(s, e);
     e->is_timed = 1;

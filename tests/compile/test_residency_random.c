@@ -526,7 +526,7 @@ static int make_explicit(struct a_case *c, uint32_t *at)
 static void add_backward(struct a_case *c)
 {
     uint32_t n = (uint32_t)c->g->nodes.count;
-    struct rd_hand_edge e = { below(&c->seed, n), below(&c->seed, n), 0 };
+    struct rd_hand_edge e = { n ? below(&c->seed, n) : 0, n ? below(&c->seed, n) : 0, 0 };
     struct rd_graph graph;
     if (e.from <= e.to || !RD_ROOM(c->g, edges, 1))
         return;
@@ -586,6 +586,67 @@ static void run(uint64_t first, uint64_t count, int how)
     rondo_runtime_close(rt);
     rt.id = 0;
     cr_assert(one || played > count / 4, "%u of %llu played", played, (unsigned long long)count);
+}
+
+/* ---- many small boxes */
+
+/* Nodes that touch an element or two here and there, so that lists of boxes grow long. */
+static void draw_scattered(struct a_case *c, uint64_t seed)
+{
+    rondo_status status;
+    char name[16];
+    memset(c, 0, sizeof *c);
+    c->seed = seed;
+    c->devices = 1 + below(&c->seed, 2);
+    cr_assert_eq(rondo_subgraph_create(rt, NULL, &c->handle), RONDO_OK);
+    c->g = rd_subgraph_get(c->handle, &status);
+    for (int i = 0; i < 3; i++) {
+        struct case_slot *s = &c->slot[c->slots];
+        memset(s, 0, sizeof *s);
+        s->alias = -1;
+        s->count = 1;
+        s->shape = (rondo_shape){ 4, { 40, 20, 1 }, { 160, 3200 } };
+        s->kind = (int)below(&c->seed, 4);
+        s->zeroed = 1;
+        if (s->kind == 1)
+            draw_ring(c, s);
+        else if (!s->kind)
+            s->buffers[0] = new_buffer(c, &s->shape);
+        record_slot(c, c->slots++);
+    }
+    for (int i = 0; i < 250; i++) {
+        struct case_slot *s = &c->slot[below(&c->seed, 3)];
+        rondo_access a = rondo_access_of(s->handle, 1 + below(&c->seed, 3),
+                                         rondo_box(below(&c->seed, 39), below(&c->seed, 19),
+                                                   1 + below(&c->seed, 2), 1 + below(&c->seed, 2)));
+        rondo_task_desc d = { .fn = body, .accesses = &a, .access_count = 1, .name = name };
+        if (!below(&c->seed, 60)) {
+            a.mode = RONDO_READ;
+            a.region = rondo_whole();
+        }
+        snprintf(name, sizeof name, "n%d", i);
+        cr_assert(rondo_record_task(c->handle, &d).id);
+        c->g->nodes.item[i].bound =
+            (uint16_t)(below(&c->seed, 2) ? RD_ON_DEVICE + below(&c->seed, c->devices)
+                                          : RD_PROCESSOR_ANY);
+    }
+}
+
+Test(residency_random, scattered)
+{
+    open_runtime();
+    for (uint64_t i = 0; i < 60; i++) {
+        struct a_case c;
+        struct rd_subgraph *e;
+        draw_scattered(&c, i * 0x9e3779b97f4a7c15ull + 1);
+        c.number = i;
+        cr_assert_eq(rd_subgraph_expand(c.g, 1, &e), RONDO_OK);
+        play(&c, e, NULL, (int)i % 2);
+        rd_subgraph_unref(e);
+        undraw(&c);
+    }
+    rondo_runtime_close(rt);
+    rt.id = 0;
 }
 
 Test(residency_random, in_order) { run(0, 3000, IN_ORDER); }

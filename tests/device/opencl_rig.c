@@ -70,10 +70,34 @@ static void made(void *context, const char *call, int error)
     pthread_mutex_unlock(&lock);
 }
 
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int hold, held; /* under the lock */
+
+void rig_hold(int on)
+{
+    pthread_mutex_lock(&lock);
+    hold = on;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+int rig_is_held(void)
+{
+    pthread_mutex_lock(&lock);
+    int is = held;
+    pthread_mutex_unlock(&lock);
+    return is;
+}
+
 static int ended(void *context, int status)
 {
     (void)context;
     pthread_mutex_lock(&lock);
+    if (hold && !held) {
+        held = 1;
+        while (hold)
+            pthread_cond_wait(&changed, &lock);
+        held = 0;
+    }
     if (seen.end != 1)
         status = seen.end;
     pthread_mutex_unlock(&lock);

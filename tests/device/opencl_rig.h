@@ -69,5 +69,9 @@ const char *rig_failed(void);
 uint64_t rig_made(const char *call);
 /* What a submission's end is taken to be from now on; 1: what the driver says. */
 void rig_ended(int status);
+/* 1: the next end of a submission that is told is held back, on the driver's thread, until 0. */
+void rig_hold(int hold);
+/* Whether one is held back. */
+int rig_is_held(void);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <criterion/criterion.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -361,6 +362,15 @@ Test(opencl, timed_submissions_tell_when_each_command_ran)
 /* ---- launches */
 
 #ifdef RD_WITH_OPENCL
+static void *driver_function(const char *name)
+{
+    void *library = dlopen("libOpenCL.so.1", RTLD_NOW), *symbol = NULL;
+    if (library)
+        symbol = dlsym(library, name);
+    cr_assert_not_null(symbol, "%s", name);
+    return symbol;
+}
+
 struct launch {
     __typeof__(clEnqueueSVMMemFill) *fill;
     int calls, fail;
@@ -385,9 +395,7 @@ Test(opencl, launches_enqueue_on_the_queue)
     uint32_t at;
     struct rd_command_time times[3];
     rig_open(&r, "", 0);
-    void *library = dlopen("libOpenCL.so.1", RTLD_NOW), *symbol;
-    cr_assert_not_null(library);
-    symbol = dlsym(library, "clEnqueueSVMMemFill");
+    void *symbol = driver_function("clEnqueueSVMMemFill");
     memcpy(&l.fill, &symbol, sizeof symbol);
     char *a = rig_memory(&r, 64);
     struct rd_command c[3] = { 0 };
@@ -435,7 +443,123 @@ Test(opencl, launches_enqueue_on_the_queue)
     }
     rig_forget(&r, a);
     rig_close(&r);
-    dlclose(library);
+}
+
+/* ---- callbacks that are late */
+
+/* Keeps a queue from going on until a test says so. */
+struct gate {
+    __typeof__(clCreateUserEvent) *create;
+    __typeof__(clSetUserEventStatus) *set;
+    __typeof__(clGetCommandQueueInfo) *info;
+    __typeof__(clEnqueueBarrierWithWaitList) *barrier;
+    __typeof__(clReleaseEvent) *release;
+    cl_event event;
+};
+
+static int launch_gate(void *context, const struct rd_segment_call *call, void *native)
+{
+    struct gate *g = context;
+    cl_context of;
+    cl_int error = g->info(native, CL_QUEUE_CONTEXT, sizeof of, &of, NULL);
+    (void)call;
+    if (!error)
+        g->event = g->create(of, &error);
+    return error ? error : g->barrier(native, 1, &g->event, NULL);
+}
+
+static void open_gate(struct gate *g)
+{
+    g->set(g->event, CL_COMPLETE);
+    g->release(g->event);
+}
+
+static void find_gate(struct gate *g)
+{
+    void *symbol;
+#define FIND(field, name)           \
+    symbol = driver_function(name); \
+    memcpy(&g->field, &symbol, sizeof symbol);
+    FIND(create, "clCreateUserEvent")
+    FIND(set, "clSetUserEventStatus")
+    FIND(info, "clGetCommandQueueInfo")
+    FIND(barrier, "clEnqueueBarrierWithWaitList")
+    FIND(release, "clReleaseEvent")
+#undef FIND
+}
+
+/* Its end is told by another thread than this one, since it cannot have ended already. */
+static void submit_held(struct rig *r, struct rd_segment *s, struct rd_segment_call *call,
+                        struct gate *g)
+{
+    rig_hold(1);
+    rig_submit(r, s, call);
+    open_gate(g);
+    while (!rig_is_held())
+        sched_yield();
+}
+
+/* While another thread waits for the callback. */
+static void *let_go(void *context)
+{
+    (void)context;
+    for (int i = 0; i < 1000; i++)
+        sched_yield();
+    rig_hold(0);
+    return NULL;
+}
+
+/* A submission's callback comes after a later one has ended: neither its frame, used again, nor its
+ * segment, freed, is told of by it. */
+Test(opencl, callbacks_may_be_late)
+{
+    struct rig r;
+    struct gate g;
+    static const char one = 1;
+    pthread_t other;
+    rig_open(&r, "", 0);
+    find_gate(&g);
+    char *a = rig_memory(&r, 64);
+    void *base[] = { a };
+    const struct rd_command fill = { .kind = RD_COMMAND_FILL,
+                                     .name = "fill",
+                                     .box = { 16, 1, 1, { 0 }, { 0 } },
+                                     .elem_bytes = 1,
+                                     .value = &one,
+                                     .may_skip = 1 };
+    const struct rd_command command[] = {
+        fill,
+        { .kind = RD_COMMAND_LAUNCH,
+          .name = "gate",
+          .launch = launch_gate,
+          .launch_context = &g,
+          .may_skip = 1 },
+        fill,
+    };
+    const uint8_t open[] = { 0, 1, 0 };
+    struct rd_segment *s = rig_segment(&r, command, 3, 2, 0);
+    struct rd_segment_call first = { .base = base },
+                           second = { .base = base, .skip = open, .frame = 1 },
+                           third = { .base = base };
+    submit_held(&r, s, &first, &g);
+    rig_step(&r, s, &second); /* its end needs no callback */
+    cr_assert_eq(rd_load_acquire(&r.progress.source->done), 2);
+    cr_assert_eq(pthread_create(&other, NULL, let_go, NULL), 0);
+    rig_submit(&r, s, &third); /* its frame's callback comes only now */
+    pthread_join(other, NULL);
+    for (int i = 0; i < 2000; i++) {
+        cr_assert_eq(rd_load_acquire(&r.progress.source->done), 2, "told before its end");
+        sched_yield();
+    }
+    open_gate(&g);
+    rig_await(&r.progress, 3);
+    submit_held(&r, s, &first, &g);
+    rig_step(&r, s, &second);
+    cr_assert_eq(pthread_create(&other, NULL, let_go, NULL), 0);
+    r.ops->segment_free(s);
+    pthread_join(other, NULL);
+    rig_forget(&r, a);
+    rig_close(&r);
 }
 #endif
 

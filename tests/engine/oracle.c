@@ -3,6 +3,7 @@
  * agree with; rings advance per replay executed; a node is skipped when a predecessor within the
  * replay failed or was skipped; after a failure replays are cancelled until the reset. */
 #include "tests/engine/oracle.h"
+#include "tests/engine/random_device.h"
 #include "tests/engine/random_program.h"
 
 #include <stdlib.h>
@@ -405,8 +406,10 @@ struct rg_expected *rg_oracle_run(const struct rg_program *p)
     expected->run = o.run = rg_run_new(p, 0);
     for (uint32_t q = 0; q < p->param_count; q++)
         memcpy(o.value[q], p->param[q].initial, sizeof o.value[q]);
-    for (uint32_t s = 0; s < p->step_count; s++)
+    for (uint32_t s = 0; s < p->step_count; s++) {
         perform(&o, &p->step[s], &expected->step[s]);
+        rg_device_oracle(o.run, &p->step[s], &expected->step[s].seen, &expected->step[s].home);
+    }
     expected->replays = o.ticket;
     expected->replays_run = o.executed;
     end(&o);
@@ -418,5 +421,7 @@ void rg_expected_free(struct rg_expected *expected)
     if (!expected)
         return;
     rg_run_free(expected->run);
+    for (uint32_t s = 0; s < RG_STEPS; s++)
+        free(expected->step[s].seen);
     free(expected);
 }

@@ -19,6 +19,8 @@ struct rg_outcome {
 struct rg_expected_step {
     int known;
     struct rg_outcome outcome; /* of RG_REPLAY: of its last replay */
+    unsigned char *seen;       /* after a look: all memories, one behind the other */
+    uint64_t home;             /* a hash of the slots that have to be home then */
 };
 
 struct rg_expected {

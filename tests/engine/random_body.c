@@ -37,7 +37,7 @@ int rg_run_wrong(struct rg_run *run, const char *format, ...)
     return 0;
 }
 
-static uint64_t hash_bytes(uint64_t h, const unsigned char *bytes, size_t n)
+uint64_t rg_hash_bytes(uint64_t h, const unsigned char *bytes, size_t n)
 {
     uint64_t word;
     for (; n >= sizeof word; bytes += sizeof word, n -= sizeof word) {
@@ -50,7 +50,7 @@ static uint64_t hash_bytes(uint64_t h, const unsigned char *bytes, size_t n)
     return rg_mix(h ^ word);
 }
 
-static uint64_t write_bytes(uint64_t h, unsigned char *bytes, size_t n)
+uint64_t rg_write_bytes(uint64_t h, unsigned char *bytes, size_t n)
 {
     for (size_t at = 0; at < n; at += sizeof h) {
         h += 0x9E3779B97F4A7C15ull;
@@ -157,7 +157,7 @@ static void change_row(const struct walk *w, uint64_t h, unsigned char *at, size
     else if (mode == RONDO_COMMUTE)
         (void)add_bytes(h, at, bytes);
     else
-        (void)write_bytes(h, at, bytes);
+        (void)rg_write_bytes(h, at, bytes);
 }
 
 /* Reads the rows of a box into the hash, or changes them by it. */
@@ -174,7 +174,7 @@ static uint64_t walk(const struct walk *w, uint64_t h, const rondo_region *box, 
                                 (size_t)y * shape->pitch_bytes[0] +
                                 (size_t)box->first[0] * shape->elem_bytes;
             if (!change)
-                h = hash_bytes(h, at, row);
+                h = rg_hash_bytes(h, at, row);
             else if (number % w->team == w->rank)
                 change_row(w, h + ((uint64_t)(number + 1) << 40), at, row);
         }
@@ -294,10 +294,11 @@ static void change_accesses(const struct rg_program *p, const struct rg_node *n,
 static uint64_t touch_ranges(struct rg_run *run, const struct rg_record *r, uint64_t h)
 {
     for (uint32_t i = 0; i < r->range_count; i++)
-        h = hash_bytes(h, run->memory[r->range[i].memory] + r->range[i].offset, r->range[i].bytes);
+        h = rg_hash_bytes(h, run->memory[r->range[i].memory] + r->range[i].offset,
+                          r->range[i].bytes);
     if (r->range_count)
-        (void)write_bytes(h, run->memory[r->range[0].memory] + r->range[0].offset,
-                          r->range[0].bytes);
+        (void)rg_write_bytes(h, run->memory[r->range[0].memory] + r->range[0].offset,
+                             r->range[0].bytes);
     return h;
 }
 
@@ -307,19 +308,25 @@ static int fails_here(const struct rg_program *p, uint32_t node, const struct rg
     return rg_fails(p, node, frame->replay) && node % frame->team == frame->rank;
 }
 
+/* A kernel does not know which replay it is in. */
+uint64_t rg_body_hash(const struct rg_program *p, uint32_t node, uint64_t replay, uint32_t version)
+{
+    int device = p->record[p->node[node].record].device >= 0;
+    return rg_mix(p->seed ^ (uint64_t)node << 32 ^ (device ? 0 : replay) ^ (uint64_t)version << 16);
+}
+
 int rg_body(struct rg_run *run, uint32_t node, const struct rg_frame *frame)
 {
     const struct rg_program *p = run->program;
     const struct rg_node *n = &p->node[node];
     const struct rg_record *r = &p->record[n->record];
-    uint64_t h =
-        rg_mix(p->seed ^ (uint64_t)node << 32 ^ frame->replay ^ (uint64_t)frame->version << 16);
+    uint64_t h = rg_body_hash(p, node, frame->replay, frame->version);
     if (run->workers)
         dawdle(r->spin);
     for (uint32_t i = 0; i < r->param_count; i++)
-        h = hash_bytes(h, frame->param[i], p->param[r->param[i]].bytes);
+        h = rg_hash_bytes(h, frame->param[i], p->param[r->param[i]].bytes);
     if (r->patch_count)
-        h = hash_bytes(h, frame->patched, RG_PATCH_BYTES);
+        h = rg_hash_bytes(h, frame->patched, RG_PATCH_BYTES);
     if (frame->rank == 0) /* relaxed: orders nothing */
         atomic_fetch_add_explicit(&run->runs[node], 1, memory_order_relaxed);
     if (rg_stamps(r))
@@ -368,7 +375,7 @@ static void fill_memory(struct rg_run *run, uint32_t m)
     if (as.type)
         (void)numbers(p->seed + m, run->memory[m], p->memory_bytes[m], &as, 0);
     else
-        (void)write_bytes(p->seed + m, run->memory[m], p->memory_bytes[m]);
+        (void)rg_write_bytes(p->seed + m, run->memory[m], p->memory_bytes[m]);
 }
 
 struct rg_run *rg_run_new(const struct rg_program *p, uint32_t workers)

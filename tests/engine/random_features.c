@@ -30,22 +30,27 @@ static const struct {
 
 static uint64_t impossible(const struct rg_program *p)
 {
+    uint64_t never = BIT(DEVICE); /* rg_devices says so */
+    /* A failure takes whole segments with it, other nodes than the recording says. Where bytes are
+     * when a node runs does not depend on whether another was switched off. */
+    if (p->devices)
+        never |= BIT(FAILING) | BIT(ENABLE);
     switch (p->profile) {
-    case RG_CONCURRENT: return BIT(STOP) | BIT(PARTNER) | BIT(TOKEN) | BIT(GROUP);
-    case RG_CHECKED: return BIT(COMMUTE) | BIT(TOKEN);
+    case RG_CONCURRENT: return BIT(STOP) | BIT(PARTNER) | BIT(TOKEN) | BIT(GROUP) | never;
+    case RG_CHECKED: return BIT(COMMUTE) | BIT(TOKEN) | never;
     case RG_BY_HAND:
         return BIT(COMMUTE) | BIT(REDUCE) | BIT(TEMPORARY) | BIT(TOKEN) | BIT(ALLREDUCE) |
-               BIT(FLAG);
+               BIT(FLAG) | never;
     case RG_INFERRED: break;
     }
-    return 0;
+    return never;
 }
 
 void rg_features_draw(struct rg_program *p, struct rg_rng *rng)
 {
     static const uint8_t many[] = { 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 4, 5, 8 };
     for (uint32_t n = many[rg_below(rng, sizeof many)]; n > 0; n--)
-        p->features |= 1ull << rg_below(rng, RG_F_COUNT);
+        p->features |= 1ull << rg_below(rng, RG_F_DEVICE);
     if ((p->profile == RG_BY_HAND || p->profile == RG_CHECKED) && rg_chance(rng, 25))
         p->features |= BIT(FAILING);
     if (p->features & BIT(REPEATED))
@@ -64,7 +69,8 @@ void rg_features_draw(struct rg_program *p, struct rg_rng *rng)
     p->used = p->features & (BIT(FAILING) | BIT(CONTINUE) | BIT(STATIC) | BIT(CPUS) |
                              BIT(PRIORITY) | BIT(TRACED) | BIT(PROFILE));
     p->plain_edges = (p->features & (BIT(NESTED) | BIT(COUNTER) | BIT(PARTNER) | BIT(GROUP) |
-                                     BIT(EVENT_PARAM))) != 0;
+                                     BIT(EVENT_PARAM))) != 0 ||
+                     p->devices;
     p->sometimes = rg_has(p, RG_F_ENABLE);
     p->member_count = rg_has(p, RG_F_GROUP) ? 2 + rg_below(rng, 2) : 1;
     if (p->member_count > 1)

@@ -2,6 +2,7 @@
 /* Makes a random program's memories, buffers, slots and parameters, and the whole of it from one
  * seed. Wraps of one memory with other geometry, rings that share their buffers with fixed slots,
  * and slots bound per replay that may be aliases. */
+#include "tests/engine/random_device.h"
 #include "tests/engine/random_program.h"
 
 #include <stdlib.h>
@@ -190,7 +191,9 @@ static void make_params(struct rg_program *p, struct rg_rng *rng)
 {
     uint32_t params = rg_below(rng, 5);
     for (uint32_t i = 0; i < params; i++)
-        (void)rg_add_param(p, rng, 1 + rg_below(rng, RG_PARAM_BYTES));
+        (void)rg_add_param(p, rng,
+                           p->devices && rg_chance(rng, 60) ? (uint32_t)RG_PARAM_BYTES
+                                                            : 1 + rg_below(rng, RG_PARAM_BYTES));
 }
 
 static uint32_t random_size(struct rg_rng *rng)
@@ -222,6 +225,7 @@ struct rg_program *rg_program_new(uint64_t seed)
     if (!p)
         abort();
     p->seed = seed;
+    p->devices = rg_devices;
     uint32_t profile = rg_below(&rng, 100);
     p->profile = profile < 50   ? RG_INFERRED
                  : profile < 70 ? RG_BY_HAND
@@ -238,10 +242,14 @@ struct rg_program *rg_program_new(uint64_t seed)
     make_places(p, &rng);
     make_params(p, &rng);
     uint32_t nodes = random_size(&rng);
+    if (p->devices && nodes > 40)
+        nodes = 40; /* each takes a driver's while */
     if (p->fails && nodes > 60)
         nodes = 60; /* the oracle looks at each byte */
     rg_records_make(p, &rng, p->profile == RG_CHECKED && nodes > 50 ? 50 : nodes);
     rg_script_make(p, &rng);
+    if (p->devices)
+        rg_device_finish(p, &rng);
     return p;
 }
 

@@ -23,46 +23,48 @@ enum {
     RG_STEPS = 40,
     RG_NESTS = 6,
     RG_COUNTERS = 4,
-    RG_MEMBERS = 3
+    RG_MEMBERS = 3,
+    RG_KERNEL_BOXES = 40
 };
 
 /* What a program may use beyond plain records and calls; each draws a few of these. */
-#define RG_FEATURES(X)                \
-    X(EVERY, "every")                 \
-    X(GATE, "when param")             \
-    X(FLAG, "when flag")              \
-    X(NESTED, "nested")               \
-    X(REPEATED, "nested twice")       \
-    X(STOP, "stop")                   \
-    X(COUNTER, "signal and wait")     \
-    X(PARTNER, "two execs")           \
-    X(EVENT_PARAM, "event parameter") \
-    X(EVENT_AT, "event_at")           \
-    X(DETACHED, "detached")           \
-    X(BLOCKING, "may block")          \
-    X(SPMD, "spmd")                   \
-    X(HOSTED, "hosted")               \
-    X(COMMUTE, "commute")             \
-    X(REDUCE, "reduce")               \
-    X(TEMPORARY, "temporary")         \
-    X(TOKEN, "token")                 \
-    X(ALLREDUCE, "allreduce")         \
-    X(GROUP, "group")                 \
-    X(UPDATE, "update")               \
-    X(UPDATE_TASK, "update_task")     \
-    X(ENABLE, "enable")               \
-    X(PROFILE, "profile")             \
-    X(STATIC, "static")               \
-    X(CPUS, "cpus")                   \
-    X(PRIORITY, "priority")           \
-    X(TIMED, "timed")                 \
-    X(TRACED, "traced")               \
-    X(DEADLINE, "deadline ahead")     \
-    X(LATE, "deadline past")          \
-    X(NOT_BEFORE, "not before")       \
-    X(DONE, "done")                   \
-    X(FAILING, "failing")             \
-    X(CONTINUE, "on_failure continue")
+#define RG_FEATURES(X)                 \
+    X(EVERY, "every")                  \
+    X(GATE, "when param")              \
+    X(FLAG, "when flag")               \
+    X(NESTED, "nested")                \
+    X(REPEATED, "nested twice")        \
+    X(STOP, "stop")                    \
+    X(COUNTER, "signal and wait")      \
+    X(PARTNER, "two execs")            \
+    X(EVENT_PARAM, "event parameter")  \
+    X(EVENT_AT, "event_at")            \
+    X(DETACHED, "detached")            \
+    X(BLOCKING, "may block")           \
+    X(SPMD, "spmd")                    \
+    X(HOSTED, "hosted")                \
+    X(COMMUTE, "commute")              \
+    X(REDUCE, "reduce")                \
+    X(TEMPORARY, "temporary")          \
+    X(TOKEN, "token")                  \
+    X(ALLREDUCE, "allreduce")          \
+    X(GROUP, "group")                  \
+    X(UPDATE, "update")                \
+    X(UPDATE_TASK, "update_task")      \
+    X(ENABLE, "enable")                \
+    X(PROFILE, "profile")              \
+    X(STATIC, "static")                \
+    X(CPUS, "cpus")                    \
+    X(PRIORITY, "priority")            \
+    X(TIMED, "timed")                  \
+    X(TRACED, "traced")                \
+    X(DEADLINE, "deadline ahead")      \
+    X(LATE, "deadline past")           \
+    X(NOT_BEFORE, "not before")        \
+    X(DONE, "done")                    \
+    X(FAILING, "failing")              \
+    X(CONTINUE, "on_failure continue") \
+    X(DEVICE, "device")
 enum rg_feature {
 #define RG_FEATURE_ENUM(name, text) RG_F_##name,
     RG_FEATURES(RG_FEATURE_ENUM)
@@ -118,6 +120,7 @@ struct rg_slot {
     uint32_t type;            /* RONDO_F64...: holds small whole numbers; 0: any bytes */
     int flag;                 /* holds 0 and 1 */
     int zeroed;               /* RG_TEMPORARY */
+    int home;                 /* its bytes are on the host at the end of every replay */
     uint32_t buffer[RG_RING]; /* the fixed one, the ring, or what may be bound */
     uint32_t count, first, stride;
     uint32_t alias; /* its own index, or that of the slot it shares its buffer with */
@@ -177,6 +180,8 @@ struct rg_record {
     uint32_t patch_count;
     rondo_patch patch[3]; /* `param` holds the index */
     int32_t on;           /* processor to be taken modulo the workers; -1: any */
+    int32_t device;       /* to be taken modulo the devices; -1: none. A task then is a kernel */
+    int by_address;       /* a kernel: how it gets its parameters */
     int32_t priority;
     double cost_ns;
     uint32_t spin;
@@ -231,6 +236,19 @@ enum rg_step_kind {
     RG_UPDATE_TASK, /* of a record */
     RG_ENABLE       /* a record on or off */
 };
+/* What is done with a buffer after a step, where there are devices. */
+enum rg_chore {
+    RG_NO_CHORE,
+    RG_LOOK,  /* all of them are as they should be */
+    RG_POKE,  /* written through a map */
+    RG_TOUCH, /* written behind Rondo's back */
+    RG_SYNC,
+    RG_MAP, /* to read, while replays are in flight */
+    RG_ADDRESS,
+    RG_VISIT, /* written by another exec, on a CPU */
+    RG_VISIT_DEVICE,
+    RG_CHORES
+};
 enum {
     RG_WITH_DONE = 1,
     RG_WITH_TIMED = 2,
@@ -250,13 +268,17 @@ struct rg_step {
     int late;                 /* its deadline has passed */
     uint32_t with;            /* RG_WITH_DONE... */
     uint8_t bind[RG_SLOTS];
+    enum rg_chore chore;
+    uint32_t chore_buffer;
+    uint64_t chore_salt;
 };
 
 struct rg_program {
     uint64_t seed;
     enum rg_profile profile;
     uint64_t features, used; /* drawn; in use */
-    int sometimes;           /* some nodes do not run in every replay */
+    int devices;
+    int sometimes; /* some nodes do not run in every replay */
     int stops, late;
     uint32_t member_count, nest_count, counter_count;
     struct {
@@ -265,6 +287,7 @@ struct rg_program {
     struct rg_nest nest[RG_NESTS];
     uint8_t memory_type[RG_MEMORIES], memory_flag[RG_MEMORIES];
     uint8_t memory_hidden[RG_MEMORIES]; /* of temporaries and tokens: the oracle's own */
+    uint8_t memory_kind[RG_MEMORIES];   /* random_device.h */
     uint8_t ready[RG_SLOTS]; /* while records are made: temporaries that have been written */
     uint32_t open;           /* the nest being made + 1 */
     uint32_t members_made;
@@ -335,10 +358,13 @@ struct rg_partner; /* random_partner.c */
 struct rg_run {
     const struct rg_program *program;
     unsigned char *memory[RG_MEMORIES];
-    struct rg_cell *cell;                        /* node * RG_CELLS + replay % RG_CELLS */
-    atomic_ullong *runs;                         /* by node: executions */
-    uint64_t *calls;                             /* by record: executions of RG_CALL */
-    uint32_t workers;                            /* processors of the exec; 0: the oracle */
+    struct rg_cell *cell; /* node * RG_CELLS + replay % RG_CELLS */
+    atomic_ullong *runs;  /* by node: executions */
+    uint64_t *calls;      /* by record: executions of RG_CALL */
+    uint32_t workers;     /* processors of the exec; 0: the oracle */
+    uint32_t devices;
+    int limited;                                 /* their memory may not do */
+    int refused;                                 /* it did not */
     rondo_counter counter[RG_COUNTERS], promise; /* the latter: of events that the helper raises */
     atomic_ullong promised;
     atomic_int stop; /* a node has called rondo_task_stop; the oracle's */
@@ -372,6 +398,10 @@ struct rg_frame {
 };
 /* random_body.c: what node `node` does; nonzero where it is to fail. */
 int rg_body(struct rg_run *run, uint32_t node, const struct rg_frame *frame);
+/* What its hash begins with. */
+uint64_t rg_body_hash(const struct rg_program *p, uint32_t node, uint64_t replay, uint32_t version);
+uint64_t rg_hash_bytes(uint64_t h, const unsigned char *bytes, size_t n);
+uint64_t rg_write_bytes(uint64_t h, unsigned char *bytes, size_t n);
 int rg_fails(const struct rg_program *p, uint32_t node, uint64_t replay);
 /* Whether a node that may stop does, in this replay. */
 int rg_stops(const struct rg_program *p, uint32_t node, uint64_t replay);
@@ -388,6 +418,7 @@ struct rg_recorded {
     rondo_runtime runtime;
     rondo_subgraph subgraph;
     rondo_buffer buffer[RG_BUFFERS];
+    rondo_buffer holder[RG_MEMORIES]; /* has the device memory that a buffer wraps */
     rondo_slot slot[RG_SLOTS];
     rondo_param param[RG_PARAMS];
     rondo_node *node; /* by record */
@@ -423,6 +454,8 @@ struct rg_variant {
 struct rg_place {
     rondo_runtime runtime;
     uint32_t workers, used; /* of the runtime; of the exec, the first ones */
+    uint32_t devices;
+    int limited; /* what does not fit in their memory may be refused */
 };
 /* What the oracle says of the script. */
 struct rg_expected;

@@ -11,6 +11,9 @@ static const char *const step_kinds[] = { "replay",    "replay and wait", "wait 
                                           "set_param", "set_mode",        "reset",     "event_at",
                                           "update",    "update_task",     "enable" };
 
+static const char *const chores[] = { "nothing", "look",    "poke",  "touch",          "sync",
+                                      "map",     "address", "visit", "visit on device" };
+
 static void print_when(const struct rg_when *w)
 {
     if (w->every)
@@ -48,6 +51,8 @@ static void print_record(const struct rg_program *p, uint32_t i)
         fprintf(stderr, ", flags 0x%x team %u lag %u", r->flags, r->team, r->stop_lag);
     if (r->on >= 0)
         fprintf(stderr, ", on %d", r->on);
+    if (r->device >= 0)
+        fprintf(stderr, ", on device %d%s", r->device, r->by_address ? ", by address" : "");
     if (r->fail_every)
         fprintf(stderr, ", fails 1 in %u", r->fail_every);
     for (uint32_t q = 0; q < r->param_count; q++)
@@ -74,18 +79,32 @@ static void print_step(const struct rg_program *p, uint32_t i)
         fprintf(stderr, " p%u", s->param);
     if (s->kind >= RG_EVENT_AT)
         fprintf(stderr, " n%u version %u", s->record, s->version);
+    if (s->chore)
+        fprintf(stderr, ", then %s b%u", chores[s->chore], s->chore_buffer);
     fprintf(stderr, "\n");
+}
+
+static void print_slot(const struct rg_program *p, uint32_t i)
+{
+    static const char *const kinds[] = { "wrapped", "owned", "pinned", "on a device",
+                                         "found there" };
+    const struct rg_slot *s = &p->slot[i];
+    const struct rg_buffer *b = &p->buffer[s->buffer[0]];
+    fprintf(stderr,
+            "  s%u: %s of %u from %u by %u, %zu bytes x %lld x %lld x %lld, pitches %zu %zu, ", i,
+            slot_kinds[s->kind], s->count, s->first, s->stride, s->shape.elem_bytes,
+            (long long)s->shape.extent[0], (long long)s->shape.extent[1],
+            (long long)s->shape.extent[2], s->shape.pitch_bytes[0], s->shape.pitch_bytes[1]);
+    fprintf(stderr, "type %u, b%u at %zu of memory %u (%s)%s%s\n", s->type, s->buffer[0], b->offset,
+            b->memory, kinds[p->memory_kind[b->memory]], s->home ? ", home" : "",
+            s->zeroed ? ", zeroed" : "");
 }
 
 void rg_print(const struct rg_program *p)
 {
     static const char *const how[] = { "after", "carried", "edge" };
     for (uint32_t i = 0; i < p->slot_count; i++)
-        fprintf(stderr, "  s%u: %s of %u, %zu bytes x %lld x %lld x %lld, type %u, memory %u\n", i,
-                slot_kinds[p->slot[i].kind], p->slot[i].count, p->slot[i].shape.elem_bytes,
-                (long long)p->slot[i].shape.extent[0], (long long)p->slot[i].shape.extent[1],
-                (long long)p->slot[i].shape.extent[2], p->slot[i].type,
-                p->buffer[p->slot[i].buffer[0]].memory);
+        print_slot(p, i);
     for (uint32_t i = 0; i < p->record_count; i++)
         print_record(p, i);
     for (uint32_t i = 0; i < p->nest_count; i++) {

@@ -15,11 +15,14 @@ static inline int rg_is_task(const struct rg_record *r)
     return r->kind == RG_TASK || r->kind == RG_FENCE || r->kind == RG_NOTHING || r->kind == RG_FOR;
 }
 /* Whether the node leaves a stamp, and so can be checked as a predecessor. */
-static inline int rg_stamps(const struct rg_record *r) { return rg_is_task(r) && !r->repeated; }
-/* Whether its executions are counted: Rondo's own copies and fills are not. */
+static inline int rg_stamps(const struct rg_record *r)
+{
+    return rg_is_task(r) && !r->repeated && r->device < 0;
+}
+/* Whether its executions are counted: Rondo's own copies and fills, and kernels, are not. */
 static inline int rg_counts(const struct rg_record *r)
 {
-    return rg_is_task(r) || r->kind == RG_CALL;
+    return (rg_is_task(r) && r->device < 0) || r->kind == RG_CALL;
 }
 static inline int rg_conditional(const struct rg_when *w)
 {

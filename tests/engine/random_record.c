@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Records a member of a random program into a subgraph of Rondo, its nests into ones of their own.
  */
+#include "tests/engine/random_device.h"
 #include "tests/engine/random_program.h"
 
 #include <stddef.h>
@@ -38,7 +39,9 @@ static int record_buffers(struct rg_run *run, rondo_runtime runtime, struct rg_r
         rondo_buffer_desc d = { .name = name,
                                 .shape = p->buffer[i].shape,
                                 .host = run->memory[p->buffer[i].memory] + p->buffer[i].offset };
-        if (rondo_buffer_create(runtime, &d, &out->buffer[i]))
+        if (p->memory_kind[p->buffer[i].memory] != RG_WRAPPED
+                ? rg_device_buffer(run, out, i, &d)
+                : rondo_buffer_create(runtime, &d, &out->buffer[i]))
             return 1;
     }
     return 0;
@@ -61,6 +64,8 @@ static rondo_slot_desc slot_desc(const struct rg_program *p, const struct rg_rec
         d.ring_first = s->first;
         d.ring_stride = s->stride;
     }
+    if (s->home)
+        d.at_end = RONDO_HOST;
     if (s->kind == RG_TEMPORARY)
         d.flags = s->zeroed ? RONDO_TEMPORARY | RONDO_ZEROED : RONDO_TEMPORARY;
     if (s->kind == RG_TOKEN)
@@ -180,6 +185,8 @@ static void gather(const struct target *t, uint32_t record, struct lists *l)
 
 static rondo_processor processor_of(const struct rg_run *run, const struct rg_record *r)
 {
+    if (r->device >= 0)
+        return RONDO_GPU((uint32_t)r->device % run->devices);
     return r->on < 0 ? RONDO_ANY_CPU : RONDO_CPU((uint32_t)r->on % run->workers);
 }
 
@@ -227,6 +234,26 @@ static rondo_node record_task(const struct target *t, uint32_t record, const cha
         r->kind == RG_FOR ? rondo_record_for(t->subgraph, &f) : rondo_record_task(t->subgraph, &d);
     memset(&arg, 0x5a, sizeof arg); /* the recorded copy is what counts */
     return node;
+}
+
+static rondo_node record_kernel(const struct target *t, uint32_t record, const char *name,
+                                const struct lists *l)
+{
+    const struct rg_record *r = &t->run->program->record[record];
+    rondo_kernel_desc d = { .name = name,
+                            .tag = 1000 + record,
+                            .flags = r->access_count ? 0 : RONDO_NO_ACCESS,
+                            .accesses = l->access,
+                            .access_count = r->access_count,
+                            .after = l->after,
+                            .after_count = l->after_count,
+                            .carried = l->carried,
+                            .carried_count = l->carried_count,
+                            .carried_distance = l->distance,
+                            .priority = r->priority,
+                            .cost_ns = r->cost_ns,
+                            .when = when_of(t, &r->when) };
+    return rg_device_kernel(t->run, record, t->out->version[record], t->param, t->subgraph, &d);
 }
 
 rondo_status rg_record_again(struct rg_run *run, rondo_exec exec, rondo_node node, uint32_t record,
@@ -313,7 +340,10 @@ static int record_record(const struct target *t, uint32_t i, struct lists *l)
     case RG_FILL: out->node[i] = record_move(t, i, name, l); break;
     case RG_SIGNAL:
     case RG_AWAIT: out->node[i] = record_sync(t, i, name, l); break;
-    default: out->node[i] = record_task(t, i, name, l); break;
+    default:
+        out->node[i] = t->run->program->record[i].device >= 0 ? record_kernel(t, i, name, l)
+                                                              : record_task(t, i, name, l);
+        break;
     }
     return !out->node[i].id;
 }
@@ -448,6 +478,8 @@ void rg_recorded_free(struct rg_recorded *out)
         (void)rondo_subgraph_destroy(out->inner[i].subgraph);
     for (uint32_t i = 0; i < RG_BUFFERS; i++)
         (void)rondo_buffer_destroy(out->buffer[i]);
+    for (uint32_t i = 0; i < RG_MEMORIES; i++)
+        (void)rondo_buffer_destroy(out->holder[i]);
     free(out->node);
     free(out->context);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Makes a random program's records: tasks with accesses, fences, plain calls, chunked loops, copies
  * and fills. */
+#include "tests/engine/random_device.h"
 #include "tests/engine/random_program.h"
 
 #include <stdlib.h>
@@ -370,7 +371,9 @@ static void add_nodes(struct rg_program *p, struct rg_record *r)
 static struct rg_record *begin_record(struct rg_program *p, enum rg_kind kind)
 {
     struct rg_record *r = &p->record[p->record_count];
-    *r = (struct rg_record){ .kind = kind, .node_count = 1, .nest = p->open, .on = -1 };
+    *r = (struct rg_record){
+        .kind = kind, .node_count = 1, .nest = p->open, .on = -1, .device = -1
+    };
     r->count_param = r->event = r->when.param = r->when.flag = -1;
     r->member = p->members_made;
     return r;
@@ -395,6 +398,8 @@ static void make_record(struct rg_program *p, struct rg_rng *rng, uint32_t nodes
     }
     make_uses(p, rng, r, plain_params);
     add_nodes(p, r);
+    if (p->devices)
+        rg_device_make(p, rng, r);
 }
 
 /* A signal, or a wait for a counter that an earlier one raises or for an event. */

@@ -95,7 +95,7 @@ static void make_record_step(struct rg_program *p, struct rg_rng *rng, struct rg
         const struct rg_record *r = &p->record[first + (from + i) % count];
         int fits = !r->nest && rg_is_task(r);
         if (s->kind == RG_UPDATE_TASK)
-            fits = fits && r->kind != RG_FOR;
+            fits = fits && r->kind != RG_FOR && r->device < 0;
         if (s->kind == RG_ENABLE)
             fits = fits && !r->must_run;
         if (!fits)

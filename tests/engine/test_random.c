@@ -83,7 +83,9 @@ static int run_program(uint64_t seed, const rondo_runtime runtimes[WORKERS], str
         if (rg_has(p, RG_F_CPUS) && workers > 1)
             used = 1 + (uint32_t)(rg_mix(seed * 3 + v) % workers);
         struct rg_run *run = rg_run_new(p, used);
-        const struct rg_place place = { runtimes[workers - 1], workers, used };
+        const struct rg_place place = { .runtime = runtimes[workers - 1],
+                                        .workers = workers,
+                                        .used = used };
         et_alarm(60, "stuck: RONDO_TEST_SEED=%llu RONDO_TEST_GRAPHS=1, %s, %u workers\n",
                  (unsigned long long)seed, variants[v].name, workers);
         wrong = rg_play(run, &place, &variants[v], expected);
@@ -141,6 +143,6 @@ Test(engine_random, every_executor_does_what_the_oracle_does, .timeout = 3600)
     cr_assert_eq(atomic_load(&rg_contexts_made), atomic_load(&rg_contexts_released));
     for (uint32_t v = 0; v < VARIANTS && programs >= 500; v++)
         cr_assert(t.by_variant[v] > 0, "nothing ran %s", variants[v].name);
-    for (uint32_t f = 0; f < RG_F_COUNT && programs >= 2000; f++)
+    for (uint32_t f = 0; f < RG_F_DEVICE && programs >= 2000; f++)
         cr_assert(t.used[f] > 0, "nothing used %s", rg_feature_names[f]);
 }
