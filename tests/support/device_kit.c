@@ -168,7 +168,8 @@ rondo_buffer kit_buffer(rondo_runtime rt, const char *name, uint64_t count, uint
     cr_assert_eq(
         rondo_buffer_create(rt,
                             &(rondo_buffer_desc){ .name = name,
-                                                  .shape = { sizeof value, { (int64_t)count } },
+                                                  .shape = { .elem_bytes = sizeof value,
+                                                             .extent = { (int64_t)count } },
                                                   .memory = memory },
                             &b),
         RONDO_OK, "%s", rondo_error_message());
