@@ -19,8 +19,9 @@
  *   per replay, bodies whose slots do not agree in geometry or ring, and whatever does not fit.
  *   Places are shared one after the other.
  * Under a limit slots with instances that give most per byte keep them; the others take places, and
- * where there is no room the one that is used last again (in the order of the walk, cyclically)
- * gives its place up: what of it is nowhere else and read later is written back before. */
+ * where there is no room the one that is used last again (in the order of the walk) gives its place
+ * up: what of it is nowhere else and read later is written back before. No place outlives a
+ * replay. */
 #ifndef RD_COMPILE_RESIDENCY_H
 #define RD_COMPILE_RESIDENCY_H
 
@@ -99,7 +100,9 @@ struct rd_residency {
 };
 
 /* INVALID: a node whose regions can never be in its device's memory together, naming node, region
- * and the bytes that are missing; a device that the runtime does not have, naming the node. */
+ * and the bytes that are missing; one that writes the same bytes through slots that are apart
+ * there; a device that the runtime does not have, naming the node; an `at_end` in a device's memory
+ * where the slot can have no instance. */
 rondo_status rd_residency(struct rd_allocator *a, const struct rd_residency_input *in,
                           struct rd_residency **residency);
 void rd_residency_free(struct rd_residency *r); /* may be NULL */

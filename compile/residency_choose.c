@@ -68,7 +68,7 @@ static uint64_t arena_bytes(const struct rd_resid *w, const struct side *s, uint
 }
 
 /* The memory of a source for a copy on the device of `memory`: there, or as it is in the host's,
- * unless the device reads it again. */
+ * unless the device reads the same again. */
 static uint32_t source_memory(struct rd_resid *w, const struct side *from, const struct side *to,
                               uint32_t memory)
 {
@@ -81,7 +81,7 @@ static uint32_t source_memory(struct rd_resid *w, const struct side *from, const
         return 0;
     if (!in_host(w, from) || !can_be(w, from, memory))
         return in_host(w, from) ? 0 : memory;
-    return reader_of(w, from) == memory ? memory : 0;
+    return rd_resid_read_again(w, from->line, &from->box, memory) ? memory : 0;
 }
 
 static uint32_t target_memory(struct rd_resid *w, const struct side *from, const struct side *to,

@@ -105,3 +105,38 @@ uint32_t rd_resid_next_reader(const struct rd_resid *w, uint32_t line, const ron
     fence = w->fences.count ? w->fences.item[0] : RD_NOWHERE;
     return reader(w, l->visit, l->visit + l->visits, box, fence);
 }
+
+/* Among the visits [from, end): 1: read in the memory; 0: written before that, or by then a fence;
+ * -1: neither. */
+static int read_first(const struct rd_resid *w, uint32_t from, uint32_t end,
+                      const rondo_region *box, uint32_t memory, uint32_t fence)
+{
+    uint32_t i;
+    for (i = from; i < end && i - from < AHEAD_MOST; i++) {
+        const struct rd_visit *v = &w->visit[i];
+        if (v->position > fence)
+            return 0;
+        if (!rd_box_meets(&v->hull, box))
+            continue;
+        if (v->memory == memory && v->mode & RONDO_READ)
+            return 1;
+        if (v->mode & RONDO_WRITE)
+            return 0;
+    }
+    return fence == RD_NOWHERE ? -1 : 0;
+}
+
+int rd_resid_read_again(const struct rd_resid *w, uint32_t line, const rondo_region *box,
+                        uint32_t memory)
+{
+    const struct rd_line *l = &w->line[line];
+    uint32_t fence = w->body[l->body].temporary ? RD_NOWHERE : next_fence(w);
+    int again =
+        read_first(w, from_on(w, l, w->position + 1), l->visit + l->visits, box, memory, fence);
+    line = line_after(w, line);
+    if (again >= 0 || line == RD_NOWHERE)
+        return again > 0;
+    l = &w->line[line];
+    fence = w->fences.count ? w->fences.item[0] : RD_NOWHERE;
+    return read_first(w, l->visit, l->visit + l->visits, box, memory, fence) > 0;
+}

@@ -187,6 +187,9 @@ rondo_status rd_resid_refuse(const struct rd_resid *w);
 const struct rd_visit *rd_resid_next(const struct rd_resid *w, uint32_t line,
                                      const rondo_region *box, uint32_t memory, int reads,
                                      uint32_t position);
+/* Whether `box` is read in a memory again, after the present node and before anything writes it. */
+int rd_resid_read_again(const struct rd_resid *w, uint32_t line, const rondo_region *box,
+                        uint32_t memory);
 /* The memory in which `box` is read next, as far as that is known; RD_NOWHERE: it is not. */
 uint32_t rd_resid_next_reader(const struct rd_resid *w, uint32_t line, const rondo_region *box);
 

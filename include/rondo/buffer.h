@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Buffers: bytes known by handle, with a shape. A buffer has one instance per memory that holds a
- * copy of its bytes; Rondo knows which parts of which instances are current. */
+ * copy of its bytes; Rondo knows which parts of which instances are current, in the order in which
+ * replays are submitted: where their bytes have to move, replays over one buffer run in that order.
+ * A copy that fails leaves what was to be copied current where it was; the replays that need it
+ * fail. What nodes of a replay that failed were to write is undefined. */
 #ifndef RONDO_BUFFER_H
 #define RONDO_BUFFER_H
 
@@ -61,7 +64,9 @@ RONDO_API rondo_status rondo_buffer_unmap(rondo_buffer buffer);
 /* Makes the instance in `memory` current, and leaves the others so. Returns at once; `event` is
  * complete when the copy has ended, {0, 0} if nothing is to be copied. The copy follows all replays
  * submitted before this call that use the buffer on a device or were given it by an exec that does.
- * `event` NULL: waits for it (WOULD_BLOCK inside a task). INVALID: no such memory. DEVICE_LOST. */
+ * `event` NULL: waits for it (WOULD_BLOCK inside a task). INVALID: no such memory. MEMORY.
+ * FAILED, DEVICE_LOST: the copy failed, told where it is waited for here; else the next call that
+ * needs it copies again. */
 RONDO_API rondo_status rondo_buffer_sync(rondo_buffer buffer, rondo_memory memory,
                                          rondo_event *event);
 /* Says that the instance in `memory` was written by other means than Rondo's: it alone is current.

@@ -69,13 +69,19 @@ rondo_status rd_exec_stay_make(struct rd_exec *x, const struct rd_residency *r)
     const struct rd_program *p = &x->program;
     if (!s)
         return no_memory(x);
-    s->holder = (struct rd_taker){ &x->series->word, RD_REPLAY_MASK, x->series->all, r->twins > 0 };
+    s->holder.word = &x->series->word;
+    s->holder.mask = RD_REPLAY_MASK;
+    s->holder.all = x->series->all;
+    s->holder.on_device = r->twins > 0;
     x->stays = s;
     s->written = rd_zalloc_array(a, x->slots, 1);
     if (!s->written || add_stays(x, s, r))
         return no_memory(x);
     for (size_t i = 0; i < p->place_count; i++)
         s->written[p->places[i]] |= (p->modes[i] & RONDO_WRITE) != 0;
+    s->holder.stay = s->stay;
+    s->holder.stays = s->stays;
+    rd_keeper_join(x->rt, &s->holder);
     return RONDO_OK;
 }
 
@@ -206,8 +212,7 @@ static rondo_status take(struct rd_take_turn *turn, struct rd_exec *x, const ron
     struct rd_exec_stays *s = x->stays;
     const int holds = is_holder(s, x->rt);
     struct rd_takeover t = { .holder = &s->holder,
-                             .stay = s->stay,
-                             .stays = holds ? 0 : s->stays,
+                             .holds = holds,
                              .bound = turn->bound,
                              .bound_written = turn->written,
                              .bounds = turn->bounds,

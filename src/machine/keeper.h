@@ -98,11 +98,13 @@ struct rd_taker {
     uint64_t mask;
     struct rd_source *all;
     int on_device; /* it has nodes on devices */
+    const struct rd_stay *stay;
+    uint32_t stays;
+    struct rd_taker *next, **link; /* the keeper's */
 };
 struct rd_takeover {
     struct rd_taker *holder;
-    const struct rd_stay *stay;
-    uint32_t stays;
+    int holds;                      /* its own buffers, and nothing about them has changed since */
     struct rd_buffer *const *bound; /* of one call: whole, in host memory */
     const uint8_t *bound_written;
     uint32_t bounds;
@@ -118,7 +120,10 @@ void rd_keeper_turn_over(struct rd_runtime *rt);
  * to be taken over but new bound buffers. Nothing has changed when it fails. */
 rondo_status rd_keeper_take(struct rd_runtime *rt, const struct rd_takeover *t, uint64_t *epoch,
                             struct rd_fetch **fetch);
-/* The holder's replays have ended, and there will be none. */
+/* Before the first of its replays: whatever is done to its buffers from now on follows those that
+ * were submitted, wherever these buffers were so far. */
+void rd_keeper_join(struct rd_runtime *rt, struct rd_taker *h);
+/* Its replays have ended, and there will be none. */
 void rd_keeper_leave(struct rd_runtime *rt, struct rd_taker *h);
 
 /* Makes the instance in `memory` current. *fetch: when it is; NULL: it is already. may_wait 0:

@@ -70,6 +70,7 @@ struct rd_keeper {
     int poison;
     pthread_mutex_t turn, lock;
     struct rd_keep *keeps;
+    struct rd_taker *takers;
     struct rd_job *first, **end; /* the queue */
 };
 

@@ -20,6 +20,40 @@ const char *rd_memory_name(uint32_t memory, char text[24])
 
 /* ---- keeps */
 
+/* Whether one of its buffers is this one, or has bytes of it. */
+static int reaches(const struct rd_taker *h, const struct rd_buffer *b)
+{
+    for (uint32_t i = 0; i < h->stays; i++) {
+        const struct rd_buffer *has = h->stay[i].buffer;
+        if (has == b ||
+            (has->address < b->address + b->bytes && b->address < has->address + has->bytes))
+            return 1;
+    }
+    return 0;
+}
+
+/* Execs whose replays may be under way already. */
+static int add_users(struct rd_keep *k)
+{
+    struct rd_allocator *a = &k->buffer->rt->alloc;
+    for (struct rd_taker *h = k->buffer->rt->keeper->takers; h; h = h->next) {
+        if (!reaches(h, k->buffer))
+            continue;
+        if (!rd_grow(a, (void **)&k->user, &k->user_room, k->users, 1, sizeof *k->user))
+            return -1;
+        k->user[k->users++] = h;
+    }
+    return 0;
+}
+
+static void free_keep(struct rd_allocator *a, struct rd_keep *k)
+{
+    for (uint32_t m = 0; m < RD_KEEP_MEMORIES; m++)
+        rd_boxes_free(a, &k->current[m]);
+    rd_free_array(a, k->user, k->user_room, sizeof *k->user);
+    rd_free(a, k, sizeof *k);
+}
+
 struct rd_keep *rd_keep_of(struct rd_buffer *b)
 {
     struct rd_keeper *keeper = b->rt->keeper;
@@ -28,11 +62,14 @@ struct rd_keep *rd_keep_of(struct rd_buffer *b)
     if (k)
         return k;
     k = rd_zalloc(&b->rt->alloc, sizeof *k, 16);
-    if (!k || (rd_buffer_base(b) && rd_boxes_add(&b->rt->alloc, &k->current[0], &whole))) {
-        rd_free(&b->rt->alloc, k, sizeof *k);
+    if (!k)
+        return NULL;
+    k->buffer = b;
+    if ((rd_buffer_base(b) && rd_boxes_add(&b->rt->alloc, &k->current[0], &whole)) ||
+        add_users(k)) {
+        free_keep(&b->rt->alloc, k);
         return NULL;
     }
-    k->buffer = b;
     k->next = keeper->keeps;
     if (k->next)
         k->next->link = &k->next;
@@ -220,13 +257,10 @@ void rd_keeper_forget(struct rd_buffer *b)
     if (k->next)
         k->next->link = k->link;
     pthread_mutex_unlock(&keeper->lock);
-    for (uint32_t m = 0; m < RD_KEEP_MEMORIES; m++) {
+    for (uint32_t m = 1; m < RD_KEEP_MEMORIES; m++)
         free_instance(k, m);
-        rd_boxes_free(a, &k->current[m]);
-    }
     if (k->last)
         rd_fetch_unref(&k->last->fetch);
-    rd_free_array(a, k->user, k->user_room, sizeof *k->user);
-    rd_free(a, k, sizeof *k);
+    free_keep(a, k);
     rd_store_relaxed(&b->keep, NULL);
 }

@@ -159,24 +159,42 @@ static rondo_status make(struct rd_plan *p, int failed, const rondo_event *after
 rondo_status rd_keeper_take(struct rd_runtime *rt, const struct rd_takeover *t, uint64_t *epoch,
                             struct rd_fetch **fetch)
 {
+    const uint32_t stays = t->holds ? 0 : t->holder->stays;
     struct rd_plan p;
     rondo_status status;
     int failed = 0;
     rd_plan_begin(&p, rt->keeper, t->holder, 1);
     pthread_mutex_lock(&rt->keeper->lock);
-    for (uint32_t i = 0; i < t->stays && !failed; i++)
-        failed = share_stay(&p, &t->stay[i]);
-    for (uint32_t i = 0; i < t->stays && !failed; i++)
-        failed = take_stay(&p, &t->stay[i]);
+    for (uint32_t i = 0; i < stays && !failed; i++)
+        failed = share_stay(&p, &t->holder->stay[i]);
+    for (uint32_t i = 0; i < stays && !failed; i++)
+        failed = take_stay(&p, &t->holder->stay[i]);
     failed = failed || take_bound(&p, t);
     status = make(&p, failed, t->after, t->after_count, fetch);
     *epoch = rd_keeper_epoch(rt);
     return status;
 }
 
+void rd_keeper_join(struct rd_runtime *rt, struct rd_taker *h)
+{
+    struct rd_keeper *k = rt->keeper;
+    pthread_mutex_lock(&k->lock);
+    h->next = k->takers;
+    h->link = &k->takers;
+    if (h->next)
+        h->next->link = &h->next;
+    k->takers = h;
+    pthread_mutex_unlock(&k->lock);
+}
+
 void rd_keeper_leave(struct rd_runtime *rt, struct rd_taker *h)
 {
     pthread_mutex_lock(&rt->keeper->lock);
+    if (h->link) {
+        *h->link = h->next;
+        if (h->next)
+            h->next->link = h->link;
+    }
     for (struct rd_keep *k = rt->keeper->keeps; k; k = k->next)
         for (size_t i = 0; i < k->users; i++)
             if (k->user[i] == h) {

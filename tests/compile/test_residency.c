@@ -356,6 +356,27 @@ Test(residency, copies)
     rig_close(&x);
 }
 
+/* What the host writes anew in each replay is not kept on the device that copies it; what it does
+ * not write, or what the device reads again, is. */
+Test(residency, staging)
+{
+    for (int how = 0; how < 3; how++) {
+        struct rig x;
+        rig_open(&x, 1, 0);
+        rondo_slot a = rig_fixed(&x, "a", NX, 0), b = rig_fixed(&x, "b", NX, 0);
+        if (how)
+            TASK(&x, "make", -1, rondo_write(a, rondo_whole()));
+        rig_copy(&x, rondo_read(a, rondo_whole()), rondo_write(b, rondo_whole()), 0);
+        TASK(&x, "k", 0, rondo_read(how == 2 ? a : b, rondo_whole()));
+        rig_play(&x);
+        TURNS(&x, how == 0   ? "copy; k"
+                  : how == 1 ? "make; copy; k"
+                             : "make; copy 'a' to gpu 0 [0+64,0+1]; copy; k");
+        cr_assert_eq(x.w.r->moved_bytes[0][1], how ? NX * 8 : 0);
+        rig_close(&x);
+    }
+}
+
 /* A fill that may run anywhere runs where it is read. */
 Test(residency, fills)
 {
@@ -418,6 +439,59 @@ Test(residency, explicit_edges)
     TURNS(&x, "make; copy 'u' from gpu 0 [0+64,0+32]; use");
     cr_assert_eq(x.w.applied->edges_explicit, 0);
     cr_assert_eq(x.w.applied->edges.count, 2);
+    rig_close(&x);
+}
+
+/* Slots over the same bytes in two geometries: what one has changed goes home before the other is
+ * used; a node may not write through both. */
+Test(residency, two_geometries)
+{
+    for (int both = 0; both < 2; both++) {
+        struct rig x;
+        rig_open(&x, 1, 0);
+        rondo_buffer b = rig_buffer(&x, "b", 64, 0);
+        rondo_slot row =
+            rondo_subgraph_slot(x.handle, &(rondo_slot_desc){ .name = "row", .buffer = b });
+        rondo_slot square = rondo_subgraph_slot(
+            x.handle, &(rondo_slot_desc){
+                          .name = "square", .buffer = b, .shape = { 8, { 8, 8, 0 }, { 0, 0 } } });
+        TASK(&x, "k", 0, rondo_write(row, rondo_span(0, 9)));
+        if (both)
+            TASK(&x, "l", 0, rondo_write(row, rondo_span(8, 1)),
+                 rondo_write(square, rondo_box(0, 1, 1, 1)));
+        else
+            TASK(&x, "l", 0, rondo_read(square, rondo_box(0, 0, 8, 2)));
+        if (both) {
+            cr_assert_eq(rig_find(&x), RONDO_ERR_INVALID);
+            cr_assert_str_eq(
+                rondo_error_message(),
+                "node 'l': it writes the same bytes through slots 'row' and 'square', "
+                "which on a device are apart: they differ in geometry, buffer or ring");
+        } else {
+            rig_play(&x);
+            TURNS(&x, "k; copy 'row' from gpu 0 [0+9,0+1]; copy 'square' to gpu 0 [0+8,0+2]; l");
+        }
+        rig_close(&x);
+    }
+}
+
+/* One slot in another shape than its buffer's, which both fill: still an instance. */
+Test(residency, another_shape)
+{
+    struct rig x;
+    rig_open(&x, 1, 0);
+    rondo_buffer b = rig_buffer(&x, "b", NX * NY, 0);
+    rondo_slot u = rondo_subgraph_slot(
+        x.handle,
+        &(rondo_slot_desc){ .name = "u", .buffer = b, .shape = { 8, { NX, NY, 0 }, { 0, 0 } } });
+    static const rondo_region all = { { 0, 0, 0 }, { NX * NY, 1, 1 } };
+    TASK(&x, "k", 0, rondo_read(u, rondo_whole()), rondo_write(u, rondo_box(1, 1, NX - 2, NY - 2)));
+    rig_play(&x);
+    TURNS(&x, "k");
+    cr_assert_eq(x.w.r->arena_bytes[1], 0);
+    expect_boxes(&stay_of(&x, 0)->need[1], &all, "needed on the device");
+    expect_boxes(&stay_of(&x, 0)->written, &all, "written");
+    expect_boxes(&stay_of(&x, 0)->hold[0], NULL, "held on the host");
     rig_close(&x);
 }
 

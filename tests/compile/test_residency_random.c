@@ -40,6 +40,7 @@ struct a_case {
     struct case_slot slot[SLOTS];
     uint32_t devices;
     rondo_param param;
+    int reduces; /* some accesses are RONDO_REDUCE */
 };
 
 static size_t span_of(const rondo_shape *s)
@@ -280,6 +281,11 @@ static int draw_accesses(struct a_case *c, rondo_access *access, int sure)
             if (!(access[count].halo[0] | access[count].halo[1] | access[count].halo[2]))
                 access[count].flags = 0;
         }
+        if (c->reduces && k->kind < 3 && !access[count].flags && !below(&c->seed, 6)) {
+            access[count].mode = RONDO_REDUCE;
+            access[count].type = k->shape.elem_bytes == 8 ? RONDO_F64 : RONDO_F32;
+            access[count].op = RONDO_SUM;
+        }
         slot[count++] = s;
     }
     return count;
@@ -377,11 +383,12 @@ static void bind_nodes(struct a_case *c)
     }
 }
 
-static void draw(struct a_case *c, uint64_t seed)
+static void draw(struct a_case *c, uint64_t seed, int reduces)
 {
     uint32_t nodes;
     memset(c, 0, sizeof *c);
     c->seed = seed;
+    c->reduces = reduces;
     c->devices = 1 + below(&c->seed, 2);
     cr_assert_eq(rondo_subgraph_create(rt, NULL, &c->handle), RONDO_OK);
     rondo_status status;
@@ -466,8 +473,8 @@ static int play(struct a_case *c, const struct rd_subgraph *g, const uint32_t *o
     for (size_t i = 0; i < HOST; i++)
         host_memory[i] = (char)next_random(&seed);
     w.place = calloc(g->slots.count, sizeof *w.place);
-    w.instance_bytes = calloc(g->slots.count * 8, sizeof *w.instance_bytes);
-    w.external = calloc(g->slots.count * 8, 1);
+    w.instance_bytes = calloc(g->slots.count * 8 + 8, sizeof *w.instance_bytes);
+    w.external = calloc(g->slots.count * 8 + 8, 1);
     place_loose(&w, c);
     draw_limits(&w, c);
     status = world_make(&w);
@@ -566,7 +573,7 @@ static void run(uint64_t first, uint64_t count, int how)
         struct rd_subgraph *e;
         uint64_t seed = (one ? strtoull(one, NULL, 10) : i) * 0x9e3779b97f4a7c15ull + 1;
         uint32_t at[NODES + 2], order[NODES + SLOTS + 2], n;
-        draw(&c, seed);
+        draw(&c, seed, (how == IN_ORDER || how == OVERLAPPED) && i % 3 == 0);
         c.number = one ? strtoull(one, NULL, 10) : i;
         n = (uint32_t)c.g->nodes.count;
         for (int k = 0; k < 3 && how == BACKWARD; k++)

@@ -1,143 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The keeper of buffers' instances: what is current where, as told in the order of submission, over
- * devices whose memory a test can look into and whose copies it can hold and make fail. */
-#include "src/base/id.h"
-#include "src/event/source.h"
-#include "src/machine/keeper.h"
-#include "tests/support/fake_device.h"
-
-#include <criterion/criterion.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-enum { N = 64, MB = 1 << 20 };
-#define OK(call) cr_assert_eq((call), RONDO_OK, "%s: %s", #call, rondo_error_message())
-
-/* ---- small helpers */
-
-/* What is out of date stays as it is, so that a test may look at it. */
-static rondo_runtime open_two(void)
-{
-    setenv("RONDO_DEVICE_POISON", "0", 1);
-    return fake_open(NULL, 2, MB, NULL);
-}
-
-static void close_clean(rondo_runtime rt)
-{
-    rondo_runtime_statistics s;
-    OK(rondo_runtime_drain(rt));
-    OK(rondo_runtime_stats(rt, &s));
-    cr_assert_eq(s.buffers, 0, "%llu buffers", (unsigned long long)s.buffers);
-    cr_assert_eq(s.instances, 0, "%llu instances", (unsigned long long)s.instances);
-    cr_assert_eq(s.device_bytes, 0, "%llu bytes of devices", (unsigned long long)s.device_bytes);
-    cr_assert_eq(s.bytes, 0, "%llu bytes", (unsigned long long)s.bytes);
-    OK(rondo_runtime_close(rt));
-    cr_assert_eq(fake_allocated(), 0);
-}
-
-static rondo_buffer wrap(rondo_runtime rt, const char *name, int64_t *host, int64_t n)
-{
-    rondo_buffer b;
-    OK(rondo_buffer_create(
-        rt, &(rondo_buffer_desc){ .name = name, .shape = { 8, { n }, { 0 } }, .host = host }, &b));
-    return b;
-}
-
-static int64_t *on_gpu(rondo_buffer b, uint32_t device)
-{
-    void *p;
-    OK(rondo_buffer_address(b, RONDO_GPU_MEMORY(device), &p));
-    return p;
-}
-
-static void sync_to(rondo_buffer b, rondo_memory memory) { OK(rondo_buffer_sync(b, memory, NULL)); }
-
-static int64_t *map(rondo_buffer b, uint32_t mode)
-{
-    void *p;
-    OK(rondo_buffer_map(b, mode, &p));
-    OK(rondo_buffer_unmap(b));
-    return p;
-}
-
-static void fill(int64_t *p, int64_t n, int64_t from)
-{
-    for (int64_t i = 0; i < n; i++)
-        p[i] = from + i;
-}
-
-static void check(const int64_t *p, int64_t n, int64_t from, const char *what)
-{
-    for (int64_t i = 0; i < n; i++)
-        cr_assert_eq(p[i], from + i, "%s: element %lld is %lld, expected %lld", what, (long long)i,
-                     (long long)p[i], (long long)(from + i));
-}
-
-/* How many elements the one slot of the task has. */
-static int64_t extent(const rondo_task *self)
-{
-    rondo_shape shape;
-    rondo_region region;
-    rondo_task_view(self, 0, &shape, &region);
-    return shape.extent[0];
-}
-
-/* Each element one more. */
-static int bump(rondo_task *self, const void *arg)
-{
-    int64_t *p = rondo_task_write(self, 0), n = extent(self);
-    (void)arg;
-    for (int64_t i = 0; i < n; i++)
-        p[i]++;
-    return 0;
-}
-
-/* The sum of what it reads, in *context. */
-static int sum(rondo_task *self, const void *arg)
-{
-    const int64_t *p = rondo_task_read(self, 0);
-    int64_t n = extent(self), s = 0;
-    (void)arg;
-    for (int64_t i = 0; i < n; i++)
-        s += p[i];
-    atomic_store((_Atomic int64_t *)rondo_task_context(self), s);
-    return 0;
-}
-
-static int64_t sum_from(int64_t n, int64_t from) { return n * from + n * (n - 1) / 2; }
-
-/* An exec of one task on a buffer, or on a slot bound per replay: {0}, with *slot told. */
-static rondo_exec exec_of(rondo_runtime rt, rondo_buffer b, rondo_task_fn *fn, void *context,
-                          const rondo_instantiate_options *options, rondo_slot *slot)
-{
-    rondo_subgraph g;
-    rondo_slot s;
-    rondo_exec x;
-    rondo_slot_desc d = { .name = "s", .buffer = b };
-    rondo_access access;
-    OK(rondo_subgraph_create(rt, &(rondo_subgraph_desc){ .name = "host" }, &g));
-    if (!b.id)
-        d.shape = (rondo_shape){ 8, { N }, { 0 } };
-    s = rondo_subgraph_slot(g, &d);
-    cr_assert(s.id, "%s", rondo_error_message());
-    access = (rondo_access){ .slot = s, .mode = fn == sum ? RONDO_READ : RONDO_READ_WRITE };
-    cr_assert(rondo_record_task(g, &(rondo_task_desc){ .name = "step",
-                                                       .fn = fn,
-                                                       .context = context,
-                                                       .accesses = &access,
-                                                       .access_count = 1 })
-                  .id,
-              "%s", rondo_error_message());
-    OK(rondo_instantiate(g, options, &x));
-    OK(rondo_subgraph_destroy(g));
-    if (slot)
-        *slot = s;
-    return x;
-}
-
-static void run(rondo_exec x) { OK(rondo_replay_and_wait(x, NULL, -1, NULL)); }
+/* The keeper of buffers' instances: what is current where, as told in the order of submission. */
+#include "tests/device/keeper_kit.h"
 
 /* ---- instances, one thread */
 
@@ -376,6 +239,33 @@ Test(keeper, replays_wait_for_copies_under_way)
     }
 }
 
+/* The copies that a replay needs are made no earlier than it could begin. */
+Test(keeper, copies_follow_the_events_of_the_call)
+{
+    rondo_runtime rt = open_two();
+    int64_t host[N], *gpu;
+    rondo_buffer b = wrap(rt, "u", host, N);
+    rondo_exec x = exec_of(rt, b, bump, NULL, NULL, NULL);
+    rondo_counter counter;
+    rondo_event after, e;
+    OK(rondo_counter_create(rt, 0, &counter));
+    gpu = on_gpu(b, 0);
+    for (uint64_t i = 1; i <= 20; i++) {
+        OK(rondo_buffer_touched(b, RONDO_GPU_MEMORY(0)));
+        OK(rondo_counter_event(counter, i, &after));
+        OK(rondo_replay(x, &(rondo_replay_args){ .after = &after, .after_count = 1 }, &e));
+        cr_assert_eq(rondo_event_wait(e, 100000), RONDO_ERR_AGAIN);
+        fill(gpu, N, (int64_t)(100 * i));
+        OK(rondo_counter_raise(counter, i));
+        OK(rondo_event_wait(e, -1));
+        check(host, N, (int64_t)(100 * i + 1), "written before the event");
+    }
+    OK(rondo_exec_destroy(x));
+    OK(rondo_counter_destroy(counter));
+    OK(rondo_buffer_destroy(b));
+    close_clean(rt);
+}
+
 /* What replays write waits for a sync submitted before them: it copies what was before them. */
 Test(keeper, a_sync_sees_the_replays_before_it_alone)
 {
@@ -550,160 +440,4 @@ Test(keeper, wraps_of_the_same_device_memory)
     OK(rondo_buffer_destroy(b[0]));
     OK(rondo_buffer_destroy(b[1]));
     close_clean(rt);
-}
-
-/* ---- copies that fail */
-
-Test(keeper, a_replay_whose_copies_fail_fails)
-{
-    static const rondo_instantiate_options ways[] = {
-        { .order = RONDO_SERIAL },
-        { .mode = RONDO_INTERPRETED },
-        { .schedule = RONDO_DATAFLOW },
-    };
-    static const rondo_status statuses[] = { RONDO_ERR_DEVICE_LOST, RONDO_ERR_MEMORY };
-    for (size_t w = 0; w < 6; w++) {
-        rondo_runtime rt = open_two();
-        int64_t host[N], *gpu;
-        rondo_buffer b = wrap(rt, "field", host, N);
-        rondo_exec x = exec_of(rt, b, bump, NULL, &ways[w % 3], NULL);
-        rondo_result r;
-        fill(host, N, 0);
-        gpu = on_gpu(b, 1);
-        fill(gpu, N, 7);
-        OK(rondo_buffer_touched(b, RONDO_GPU_MEMORY(1)));
-        fake_fail_copy(0, statuses[w / 3]);
-        cr_assert_eq(rondo_replay_and_wait(x, NULL, -1, &r),
-                     w / 3 ? RONDO_ERR_FAILED : RONDO_ERR_DEVICE_LOST, "%s", r.message);
-        cr_assert_str_eq(r.node, "step");
-        cr_assert_str_eq(r.message, "buffer 'field' could not be copied from RONDO_GPU(1) to the "
-                                    "host: fakeCopy: refused");
-        check(host, N, 0, "nothing ran");
-        cr_assert_eq(rondo_replay_and_wait(x, NULL, -1, &r),
-                     w / 3 ? RONDO_ERR_CANCELLED : RONDO_ERR_DEVICE_LOST, "way %zu: %d %s", w,
-                     r.status, r.message);
-        OK(rondo_exec_reset(x));
-        run(x);
-        check(host, N, 8, "the bytes were not lost");
-        OK(rondo_exec_destroy(x));
-        OK(rondo_buffer_destroy(b));
-        close_clean(rt);
-    }
-}
-
-Test(keeper, copies_that_build_on_a_failed_one_fail_with_it)
-{
-    rondo_runtime rt = open_two();
-    int64_t host[N], other[N];
-    rondo_buffer b = wrap(rt, "field", host, N), o = wrap(rt, "other", other, N);
-    rondo_exec x = exec_of(rt, b, bump, NULL, NULL, NULL);
-    rondo_event first, second, replay, apart;
-    rondo_result r;
-    fill(host, N, 0);
-    fill(other, N, 0);
-    fill(on_gpu(b, 0), N, 50);
-    OK(rondo_buffer_touched(b, RONDO_GPU_MEMORY(0)));
-    fake_hold_copies(1);
-    OK(rondo_buffer_sync(b, RONDO_HOST, &first));
-    OK(rondo_buffer_sync(b, RONDO_GPU_MEMORY(1), &second)); /* from the host by then */
-    OK(rondo_replay(x, NULL, &replay));
-    OK(rondo_buffer_sync(o, RONDO_GPU_MEMORY(1), &apart));
-    fake_fail_copy(0, RONDO_ERR_FAILED);
-    fake_hold_copies(0);
-    OK(rondo_event_wait(first, -1));
-    OK(rondo_event_wait(second, -1));
-    OK(rondo_event_wait(replay, -1));
-    OK(rondo_event_wait(apart, -1));
-    OK(rondo_event_result(replay, &r));
-    cr_assert_eq(r.status, RONDO_ERR_FAILED);
-    check(on_gpu(o, 1), N, 0, "another buffer's copy");
-    sync_to(b, RONDO_GPU_MEMORY(1));
-    check(on_gpu(b, 1), N, 50, "found again where it was");
-    OK(rondo_exec_reset(x));
-    run(x);
-    check(host, N, 51, "and at home");
-    fill(on_gpu(b, 0), N, 90);
-    OK(rondo_buffer_touched(b, RONDO_GPU_MEMORY(0)));
-    fake_fail_copy(0, RONDO_ERR_DEVICE_LOST);
-    {
-        void *p = NULL;
-        cr_assert_eq(rondo_buffer_map(b, RONDO_READ_WRITE, &p), RONDO_ERR_DEVICE_LOST);
-        cr_assert_str_eq(rondo_error_message(),
-                         "buffer 'field' could not be copied from RONDO_GPU(0) to the host: "
-                         "fakeCopy: refused");
-        cr_assert_null(p);
-    }
-    check(map(b, RONDO_READ), N, 90, "not lost by a map that failed");
-    OK(rondo_exec_destroy(x));
-    OK(rondo_buffer_destroy(b));
-    OK(rondo_buffer_destroy(o));
-    close_clean(rt);
-}
-
-/* ---- inside a task */
-
-static int inside(rondo_task *self, const void *arg)
-{
-    rondo_status *got = rondo_task_context(self);
-    const rondo_buffer *b = arg;
-    rondo_event e;
-    void *p;
-    got[0] = rondo_buffer_map(b[0], RONDO_READ, &p);
-    got[1] = rondo_buffer_sync(b[0], RONDO_HOST, NULL);
-    got[2] = rondo_buffer_map(b[1], RONDO_READ, &p);
-    got[3] = rondo_buffer_sync(b[1], RONDO_HOST, NULL);
-    got[4] = rondo_buffer_sync(b[0], RONDO_HOST, &e);
-    return 0;
-}
-
-Test(keeper, a_task_does_not_wait_for_copies)
-{
-    rondo_runtime rt = open_two();
-    int64_t host[2][N] = { { 0 } };
-    rondo_buffer b[2] = { wrap(rt, "away", host[0], N), wrap(rt, "home", host[1], N) };
-    rondo_status got[5] = { 99, 99, 99, 99, 99 };
-    rondo_subgraph g;
-    rondo_exec x;
-    fill(on_gpu(b[0], 0), N, 1);
-    OK(rondo_buffer_touched(b[0], RONDO_GPU_MEMORY(0)));
-    OK(rondo_subgraph_create(rt, NULL, &g));
-    rondo_record_task(g, &(rondo_task_desc){ .fn = inside,
-                                             .context = got,
-                                             .arg = b,
-                                             .arg_bytes = sizeof b,
-                                             .flags = RONDO_NO_ACCESS });
-    OK(rondo_instantiate(g, NULL, &x));
-    run(x);
-    cr_assert_eq(got[0], RONDO_ERR_WOULD_BLOCK);
-    cr_assert_eq(got[1], RONDO_ERR_WOULD_BLOCK);
-    cr_assert_eq(got[2], RONDO_OK);
-    cr_assert_eq(got[3], RONDO_OK);
-    cr_assert_eq(got[4], RONDO_OK);
-    check(map(b[0], RONDO_READ), N, 1, "home in the end");
-    OK(rondo_exec_destroy(x));
-    OK(rondo_subgraph_destroy(g));
-    for (int i = 0; i < 2; i++)
-        OK(rondo_buffer_destroy(b[i]));
-    close_clean(rt);
-}
-
-/* ---- the end */
-
-Test(keeper, closes_with_instances_and_copies_under_way)
-{
-    for (int round = 0; round < 20; round++) {
-        rondo_runtime rt = open_two();
-        int64_t *host = malloc(N * sizeof *host);
-        rondo_buffer b = wrap(rt, "u", host, N);
-        rondo_event e;
-        fill(host, N, 0);
-        OK(rondo_buffer_sync(b, RONDO_GPU_MEMORY(0), &e));
-        OK(rondo_buffer_sync(b, RONDO_GPU_MEMORY(1), &e));
-        if (round % 2)
-            OK(rondo_buffer_destroy(b));
-        OK(rondo_runtime_close(rt));
-        cr_assert_eq(fake_allocated(), 0);
-        OK(rondo_event_wait(e, 0));
-        free(host);
-    }
 }

@@ -3,6 +3,7 @@
  * and writes of others in between: never a stale byte. Against plain arrays, which know no memory
  * but one. Buffers overlap; what is out of date is overwritten. */
 #include "tests/support/fake_device.h"
+#include "tests/support/scale.h"
 
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -224,7 +225,8 @@ static void take_step(struct world *w, uint64_t seed, int step)
 Test(keeper_mixed, never_a_stale_byte)
 {
     const char *only = getenv("SEED");
-    uint64_t seed = only ? strtoull(only, NULL, 0) : 0, end = only ? seed + 1 : 60;
+    uint64_t seed = only ? strtoull(only, NULL, 0) : 0;
+    const uint64_t end = only ? seed + 1 : rd_test_scaled(100);
     for (; seed < end; seed++) {
         struct world *w = malloc(sizeof *w);
         open_world(w, seed);

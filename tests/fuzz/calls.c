@@ -42,13 +42,14 @@ struct world {
     rondo_event event[EVENTS];
     uint32_t events;
     rondo_loop loop;
-    int devices; /* graph[DEVICE_GRAPH] has nodes on some */
+    int devices;           /* graph[DEVICE_GRAPH] has nodes on some */
+    uint32_t on_device[3]; /* 1: a kernel or launch was recorded */
 };
 enum { DEVICE_GRAPH = 2 };
 
 static rondo_runtime runtime;
 static struct {
-    unsigned long execs, calls;
+    unsigned long execs, calls, on_devices;
 } made; /* for the summary */
 static char memory[MOST][256];
 
@@ -294,19 +295,19 @@ static void add_task(struct world *w, uint32_t g)
                                                          .chunks = { 1 + below(&w->b, 5) } }));
 }
 
-static rondo_kernel_arg any_arg(struct world *w, uint32_t g)
+/* Of the kernels below nearly always what they take: the address of access i. */
+static rondo_kernel_arg any_arg(struct world *w, uint32_t g, uint32_t i)
 {
     static const uint64_t value = 9;
-    rondo_kernel_arg arg = rondo_arg_access(below(&w->b, 3));
-    switch (below(&w->b, 8)) {
+    rondo_kernel_arg arg = rondo_arg_access(i);
+    switch (odd(&w->b) ? below(&w->b, 5) : 5) {
     case 0: arg = rondo_arg_value(&value, 1 + below(&w->b, 8)); break;
     case 1: arg = rondo_arg_param(any_param(w, g)); break;
     case 2: arg = rondo_arg_param_address(any_param(w, g)); break;
     case 3: arg = rondo_arg_local(below(&w->b, 64)); break;
+    case 4: arg.kind = take(&w->b); break;
     default: break;
     }
-    if (odd(&w->b))
-        arg.kind = take(&w->b);
     return arg;
 }
 
@@ -340,9 +341,9 @@ static void add_kernel(struct world *w, uint32_t g)
                             .when = any_when(w, g) };
     for (uint32_t i = 0; i < 3; i++) {
         a[i] = any_access(w, g);
-        args[i] = any_arg(w, g);
+        args[i] = any_arg(w, g, i);
         d.global[i] = i < d.dimensions ? 1 + below(&w->b, 8) : 0;
-        d.local[i] = (uint64_t)odd(&w->b);
+        d.local[i] = (uint64_t)(odd(&w->b) && odd(&w->b));
     }
     keep_node(w, g, rondo_record_kernel(w->graph[g], &d));
 }
@@ -366,12 +367,14 @@ static void add_launch(struct world *w, uint32_t g)
 
 static void add_on_device(struct world *w, uint32_t g)
 {
-    if (w->nodes[g] >= NODES)
+    const uint32_t nodes = w->nodes[g];
+    if (nodes >= NODES)
         return;
     if (below(&w->b, 3))
         add_kernel(w, g);
     else
         add_launch(w, g);
+    w->on_device[g] |= w->nodes[g] > nodes;
 }
 
 static void add_move(struct world *w, uint32_t g)
@@ -444,7 +447,7 @@ static void new_graph(struct world *w, uint32_t g)
     rondo_subgraph_desc d = { .name = "g", .flags = odd(&w->b) ? RONDO_EDGES_EXPLICIT : 0 };
     if (w->graph[g].id)
         (void)rondo_subgraph_destroy(w->graph[g]);
-    w->slots[g] = w->params[g] = w->nodes[g] = 0;
+    w->slots[g] = w->params[g] = w->nodes[g] = w->on_device[g] = 0;
     memset(w->node[g], 0, sizeof w->node[g]);
     if (rondo_subgraph_create(runtime, &d, &w->graph[g]))
         die("subgraph");
@@ -481,6 +484,7 @@ static void new_exec(struct world *w, uint32_t g)
         (void)rondo_subgraph_clear_error(w->graph[g]);
     if (!rondo_instantiate(w->graph[g], &o, &x)) {
         made.execs++;
+        made.on_devices += w->on_device[g];
         end_exec(w, at);
         w->exec[at] = x;
         w->exec_of[at] = g;
@@ -652,17 +656,20 @@ static void begin(struct world *w, const uint8_t *data, size_t size)
     for (int i = 0; i < 2; i++)
         if (rondo_counter_create(runtime, 0, &w->counter[i]))
             die("counter");
-    w->devices = !below(&w->b, 8);
+    w->devices = !below(&w->b, 4);
     for (uint32_t g = 0; g < 3; g++) {
         new_graph(w, g);
-        for (uint32_t i = below(&w->b, 4); i; i--)
+        for (uint32_t i = below(&w->b, 4) + (uint32_t)w->devices; i; i--)
             add_slot(w, g);
         if (!below(&w->b, 3))
             add_param(w, g);
         for (uint32_t i = 1 + below(&w->b, 4); i; i--)
-            add_task(w, g);
+            if (w->devices && g == DEVICE_GRAPH)
+                add_on_device(w, g);
+            else
+                add_task(w, g);
     }
-    new_exec(w, 0);
+    new_exec(w, w->devices ? (uint32_t)DEVICE_GRAPH : 0);
 }
 
 static void end(struct world *w)
@@ -733,8 +740,9 @@ int main(int argc, char **argv)
     look_for_leaks();
     if (rondo_runtime_close(runtime))
         die("close");
-    printf("%lu executions, %lu execs, %lu calls of rondo_replay accepted\n", executions,
-           made.execs, made.calls);
+    printf("%lu executions, %lu execs, %lu with nodes on devices, %lu calls of rondo_replay "
+           "accepted\n",
+           executions, made.execs, made.on_devices, made.calls);
     return 0;
 }
 #endif

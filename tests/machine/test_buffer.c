@@ -134,3 +134,46 @@ Test(buffer, lives_as_long_as_it_is_used)
     cr_assert_eq(s.buffers, 0);
     close_runtime();
 }
+
+/* Without devices there is one memory, and every buffer is current in it. */
+Test(buffer, without_devices)
+{
+    rondo_buffer_desc d = { .name = "x", .shape = { 8, { 6 }, { 0 } }, .memory = RONDO_PINNED };
+    rondo_buffer b, none = { 5 };
+    rondo_event e = { 7, 7 };
+    void *p = NULL, *host = NULL;
+    open_runtime();
+    cr_assert_eq(rondo_buffer_create(rt, &d, &b), RONDO_OK);
+    cr_assert_eq(rondo_buffer_map(b, RONDO_READ, &host), RONDO_OK);
+    for (int i = 0; i < 6; i++)
+        cr_assert_eq(((double *)host)[i], 0);
+    cr_assert_eq(rondo_buffer_unmap(b), RONDO_OK);
+    cr_assert_eq(rondo_buffer_sync(b, RONDO_HOST, &e), RONDO_OK);
+    cr_assert(!e.source && !e.count);
+    cr_assert_eq(rondo_buffer_sync(b, RONDO_PINNED, NULL), RONDO_OK);
+    cr_assert_eq(rondo_buffer_touched(b, RONDO_HOST), RONDO_OK);
+    cr_assert_eq(rondo_buffer_address(b, RONDO_HOST, &p), RONDO_OK);
+    cr_assert_eq(p, host);
+    cr_assert_eq(rondo_buffer_sync(b, RONDO_GPU_MEMORY(0), &e), RONDO_ERR_INVALID);
+    cr_assert_str_eq(rondo_error_message(),
+                     "buffer 'x': sync: RONDO_GPU_MEMORY(0), and the runtime has 0 devices");
+    cr_assert_eq(rondo_buffer_touched(b, RONDO_GPU_MEMORY(3)), RONDO_ERR_INVALID);
+    cr_assert_eq(rondo_buffer_address(b, 0, &p), RONDO_ERR_INVALID);
+    cr_assert_str_eq(rondo_error_message(), "buffer 'x': address: memory is 0x0, which is neither "
+                                            "RONDO_HOST nor a RONDO_GPU_MEMORY");
+    d.memory = RONDO_GPU_MEMORY(0);
+    cr_assert_eq(rondo_buffer_create(rt, &d, &none), RONDO_ERR_INVALID);
+    cr_assert_str_eq(rondo_error_message(),
+                     "buffer 'x': memory is RONDO_GPU_MEMORY(0), and the runtime has 0 devices");
+    d.device = host;
+    d.memory = 0;
+    cr_assert_eq(rondo_buffer_create(rt, &d, &none), RONDO_ERR_INVALID);
+    cr_assert_str_eq(rondo_error_message(), "buffer 'x': `device` is given, and memory does not "
+                                            "say which of 0 devices is meant");
+    cr_assert_eq(none.id, 5);
+    cr_assert_eq(rondo_buffer_destroy(b), RONDO_OK);
+    cr_assert_eq(rondo_buffer_sync(b, RONDO_HOST, NULL), RONDO_ERR_STALE);
+    cr_assert_eq(rondo_buffer_touched(b, RONDO_HOST), RONDO_ERR_STALE);
+    cr_assert_eq(rondo_buffer_address(b, RONDO_HOST, &p), RONDO_ERR_STALE);
+    close_runtime();
+}
