@@ -39,6 +39,8 @@ void device_expect(const struct device_graph *g, uint64_t replays,
 struct device_way {
     const char *name;
     int by_hand;
+    int polls; /* who waits never sleeps */
+    int bar;   /* it is Rondo's, and has to be as fast as those by hand of its kind */
     /* All that is needed once before many replays; the arrays are 0. NULL: it cannot run that
      * graph. The graph outlives it. Given back by `free`. */
     void *(*build)(const struct device_way *way, const struct device_graph *g);

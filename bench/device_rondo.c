@@ -10,17 +10,27 @@
 #include <string.h>
 
 struct built {
+    rondo_runtime runtime;
     rondo_exec exec;
     rondo_buffer array[DEVICE_ARRAYS];
     int overlap;
 };
 
-static rondo_runtime runtime;
+enum way { COMPILED, AWAKE, INTERPRETED };
 
-static void open_runtime(void)
+/* Of [1] nobody ever sleeps, and the caller is the only one to do anything. */
+static rondo_runtime runtimes[2];
+
+static rondo_runtime runtime_of(enum way way)
 {
-    if (!runtime.id)
-        runtime = rondo_impl_open((rondo_runtime_options){ .devices = "opencl:0" }, 1);
+    const rondo_runtime_options options[2] = {
+        { .devices = "opencl:0" },
+        { .devices = "opencl:0", .park_after_ns = RONDO_NEVER, .adopt = 1 }
+    };
+    int awake = way == AWAKE;
+    if (!runtimes[awake].id)
+        runtimes[awake] = rondo_impl_open(options[awake], 1);
+    return runtimes[awake];
 }
 
 static rondo_slot make_slot(struct built *b, rondo_subgraph subgraph, uint32_t i)
@@ -30,7 +40,7 @@ static rondo_slot make_slot(struct built *b, rondo_subgraph subgraph, uint32_t i
     rondo_buffer_desc desc = {
         .name = name, .shape = { .elem_bytes = sizeof(uint32_t), .extent = { DEVICE_ITEMS } }
     };
-    rondo_must(rondo_buffer_create(runtime, &desc, &b->array[i]), "creating a buffer");
+    rondo_must(rondo_buffer_create(b->runtime, &desc, &b->array[i]), "creating a buffer");
     return rondo_subgraph_slot(subgraph, &(rondo_slot_desc){ .name = name, .buffer = b->array[i] });
 }
 
@@ -57,30 +67,27 @@ static void record_kernel(rondo_subgraph subgraph, const struct device_graph *g,
         });
 }
 
-static void *build_as(const struct device_graph *g, uint32_t mode)
+static void *build(const struct device_way *way, const struct device_graph *g)
 {
+    enum way which = (enum way)(way - device_ways_rondo);
     struct built *b = bench_alloc(1, sizeof *b);
     rondo_slot slot[DEVICE_ARRAYS];
     rondo_subgraph subgraph;
-    open_runtime();
-    rondo_must(rondo_subgraph_create(runtime, NULL, &subgraph), "creating a subgraph");
+    b->runtime = runtime_of(which);
+    rondo_must(rondo_subgraph_create(b->runtime, NULL, &subgraph), "creating a subgraph");
     for (uint32_t i = 0; i < DEVICE_ARRAYS; i++)
         slot[i] = make_slot(b, subgraph, i);
     for (uint32_t k = 0; k < g->kernels; k++)
         record_kernel(subgraph, g, k, slot);
     rondo_must(rondo_subgraph_status(subgraph), "recording");
-    rondo_instantiate_options options = { .mode = mode,
+    rondo_instantiate_options options = { .mode = which == INTERPRETED ? RONDO_INTERPRETED
+                                                                       : RONDO_COMPILED,
                                           .order = g->overlap ? RONDO_PIPELINED : RONDO_SERIAL,
                                           .window = DEVICE_FLIGHT };
     rondo_must(rondo_instantiate(subgraph, &options, &b->exec), "instantiating");
     b->overlap = g->overlap;
     rondo_must(rondo_subgraph_destroy(subgraph), "destroying a subgraph");
     return b;
-}
-
-static void *build(const struct device_way *way, const struct device_graph *g)
-{
-    return build_as(g, way == &device_ways_rondo[0] ? RONDO_COMPILED : RONDO_INTERPRETED);
 }
 
 static double run(void *built, uint64_t count)
@@ -122,24 +129,23 @@ static void release(void *built)
     rondo_must(rondo_exec_destroy(b->exec), "destroying an exec");
     for (uint32_t i = 0; i < DEVICE_ARRAYS; i++)
         rondo_must(rondo_buffer_destroy(b->array[i]), "destroying a buffer");
-    rondo_must(rondo_runtime_drain(runtime), "draining");
+    rondo_must(rondo_runtime_drain(b->runtime), "draining");
     free(b);
 }
 
 void device_rondo_close(void)
 {
-    if (runtime.id)
-        rondo_must(rondo_runtime_close(runtime), "closing a runtime");
-    runtime.id = 0;
+    for (int i = 0; i < 2; i++) {
+        if (runtimes[i].id)
+            rondo_must(rondo_runtime_close(runtimes[i]), "closing a runtime");
+        runtimes[i].id = 0;
+    }
 }
 
-#define WAY(text)                                                                      \
-    {                                                                                  \
-        .name = text, .build = build, .run = run, .calls = calls, .read = read_arrays, \
-        .free = release                                                                \
-    }
+#define WAY .build = build, .run = run, .calls = calls, .read = read_arrays, .free = release
 const struct device_way device_ways_rondo[] = {
-    WAY("rondo compiled"),
-    WAY("rondo interpreted"),
+    [COMPILED] = { .name = "rondo compiled", .bar = 1, WAY },
+    [AWAKE] = { .name = "rondo compiled and polling", .bar = 1, .polls = 1, WAY },
+    [INTERPRETED] = { .name = "rondo interpreted", WAY },
     { .name = NULL },
 };

@@ -251,8 +251,8 @@ static void make_buffer(struct by_hand *b)
                                                          0 };
     cl_int error;
     cl_sync_point_khr *point = bench_alloc(b->g->kernels, sizeof *point), wait[4];
-    b->buffer =
-        driver.clCreateCommandBufferKHR(1, &b->queue, b->g->overlap ? overlap : NULL, &error);
+    b->buffer = driver.clCreateCommandBufferKHR(1, &b->queue,
+                                                driver.buffers_overlap ? overlap : NULL, &error);
     must(error, "clCreateCommandBufferKHR");
     for (uint32_t k = 0; k < b->g->kernels; k++) {
         cl_uint waits = 0;
@@ -424,17 +424,14 @@ static void read_arrays(void *built, uint32_t cell[DEVICE_ARRAYS][DEVICE_ITEMS])
              "clEnqueueSVMMemcpy");
 }
 
-#define WAY(text)                                                               \
-    {                                                                           \
-        .name = text, .by_hand = 1, .build = build, .run = run, .calls = calls, \
-        .read = read_arrays, .free = release                                    \
-    }
+#define WAY \
+    .by_hand = 1, .build = build, .run = run, .calls = calls, .read = read_arrays, .free = release
 const struct device_way device_ways_opencl[] = {
-    [IN_ORDER] = WAY("enqueues in order"),
-    [POLLED] = WAY("enqueues in order and polled"),
-    [OUT_OF_ORDER] = WAY("enqueues out of order"),
-    [BUFFER] = WAY("command buffer in order"),
-    [BUFFER_OUT_OF_ORDER] = WAY("command buffer out of order"),
+    [IN_ORDER] = { .name = "enqueues in order", WAY },
+    [POLLED] = { .name = "enqueues in order and polled", .polls = 1, WAY },
+    [OUT_OF_ORDER] = { .name = "enqueues out of order", WAY },
+    [BUFFER] = { .name = "command buffer in order", WAY },
+    [BUFFER_OUT_OF_ORDER] = { .name = "command buffer out of order", WAY },
     { .name = NULL },
 };
 

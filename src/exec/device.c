@@ -62,8 +62,9 @@ rondo_status rd_exec_devices_begin(struct rd_exec *x, struct rd_subgraph *e,
     if (!x->devices)
         return no_memory(x, e);
     x->devices->pool.a = &x->rt->alloc;
-    status = find_places(x, e);
-    return status ? status : rd_exec_devices_place(x, e, changed);
+    status = rd_exec_devices_place(x, e, changed);
+    /* Copies that it adds may be on devices that no recorded node is on. */
+    return status ? status : find_places(x, *changed ? *changed : e);
 }
 
 /* ---- segments */

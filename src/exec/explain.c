@@ -6,7 +6,7 @@
 
 #include "src/base/id.h"
 #include "src/base/os.h"
-#include "src/exec/exec.h"
+#include "src/exec/device.h"
 #include "src/frame/where.h"
 
 #include <stdio.h>
@@ -36,10 +36,21 @@ static void explain_source(const struct rd_source *s, char *text, size_t bytes)
     rd_rcu_read_unlock();
 }
 
+/* The device whose queue's progress it is, + 1; 0: none's of the exec. */
+static uint32_t device_of(const struct rd_exec *x, const struct rd_source *s)
+{
+    const struct rd_exec_devices *d = x->devices;
+    for (uint32_t i = 0; d && i < d->places; i++)
+        if (d->place[i].queue.progress.source == s)
+            return d->place[i].queue.device->number + 1;
+    return 0;
+}
+
 static void explain_wait(const struct rd_track *t, const struct rd_unmet *u, char *text,
                          size_t bytes)
 {
     const struct rd_source *s = source_of(u);
+    uint32_t device;
     for (uint32_t i = 0; i < t->lanes; i++)
         if (s == t->counter[i]) {
             snprintf(text, bytes, "the counter of lane %u", i);
@@ -47,6 +58,8 @@ static void explain_wait(const struct rd_track *t, const struct rd_unmet *u, cha
         }
     if (s == t->source)
         snprintf(text, bytes, "the replays before it");
+    else if (s && (device = device_of(t->exec, s)) != 0)
+        snprintf(text, bytes, "gpu %u to come to an end", device - 1);
     else if (s)
         explain_source(s, text, bytes);
     else

@@ -157,6 +157,7 @@ static void told(int backend, const struct em_mode *m, uint32_t workers)
     cr_assert_eq(rondo_exec_describe(b.x, take_text, &text), RONDO_OK);
     cr_assert_not_null(strstr(text.bytes, "devices: 2 nodes in 1 segments"), "%s", text.bytes);
     cr_assert_not_null(strstr(text.bytes, "submit 'first' + 1: 2 nodes; "), "%s", text.bytes);
+    cr_assert_not_null(strstr(text.bytes, "  nothing moves"), "%s", text.bytes);
     cr_assert_eq(strstr(text.bytes, "auto: no choice, nodes are on devices") != NULL,
                  m->schedule == RONDO_SCHEDULE_AUTO, "%s", text.bytes);
     rondo_buffer_destroy(u);
@@ -566,6 +567,54 @@ static void event_at(int backend, const struct em_mode *m, uint32_t workers)
 }
 
 Test(device, the_event_of_a_node) { everywhere(event_at); }
+
+/* ---- a node that stops the call */
+
+enum { STOPS_AT = 12 };
+
+static int stop_after(rondo_task *self, const void *arg)
+{
+    uint64_t *runs = rondo_task_context(self);
+    (void)arg;
+    (void)rondo_task_read(self, 0);
+    if (++*runs % STOPS_AT == 0)
+        rondo_task_stop(self);
+    return 0;
+}
+
+static void stopped(int backend, const struct em_mode *m, uint32_t workers)
+{
+    struct bed b;
+    uint64_t runs = 0, expected = 1;
+    rondo_buffer u;
+    rondo_slot s;
+    rondo_result result;
+    if (!begin(&b, backend, workers, 1))
+        return;
+    u = kit_buffer(b.rt, "u", N, 1, RONDO_HOST);
+    s = kit_slot(b.g, "u", u);
+    kit_record(b.g, &(struct kit_node){
+                        .name = "mix", .op = KIT_MIX, .u = s, .count = N, .on = RONDO_GPU(0) });
+    rondo_record_task(b.g, &(rondo_task_desc){ .name = "enough",
+                                               .fn = stop_after,
+                                               .context = &runs,
+                                               .flags = RONDO_MAY_STOP,
+                                               RONDO_ACCESSES(rondo_read(s, rondo_span(0, 1))) });
+    instantiate(&b, m, 4);
+    for (int call = 0; call < 2; call++) {
+        cr_assert_eq(rondo_replay_and_wait(b.x, &(rondo_replay_args){ .count = 40 }, -1, &result),
+                     RONDO_OK, "%s: %s", result.node, result.message);
+        cr_assert(result.stopped, "%s", m->name);
+        for (int i = 0; i < STOPS_AT; i++)
+            kit_do(KIT_MIX, &expected, NULL, 0, 0, 1);
+        cr_assert_eq(runs, (uint64_t)(call + 1) * STOPS_AT);
+        kit_expect_all(u, N, expected, m->name);
+    }
+    rondo_buffer_destroy(u);
+    end(&b);
+}
+
+Test(device, a_call_is_stopped) { everywhere(stopped); }
 
 /* ---- what is refused */
 

@@ -106,9 +106,8 @@ static void lost(const struct em_mode *m, uint32_t workers)
         cr_assert_eq(result.status, RONDO_ERR_DEVICE_LOST, "%s: replay %d: status %d: %s", m->name,
                      i, result.status, result.message);
         cr_assert_str_eq(result.node, "first");
-        cr_assert_not_null(
-            strstr(result.message, "the segment of 'first' and "), "%s",
-            result.message);
+        cr_assert_not_null(strstr(result.message, "the segment of 'first' and "), "%s",
+                           result.message);
     }
     cr_assert_eq(rondo_exec_reset(b.x), RONDO_OK);
     cr_assert_eq(rondo_replay_and_wait(b.x, NULL, -1, &result), RONDO_ERR_DEVICE_LOST);

@@ -40,9 +40,11 @@ static const char source[] =
 
 static void run_fake(enum kit_op op, const struct fake_call *c)
 {
-    uint64_t first;
+    uint64_t first, value = 0;
     memcpy(&first, c->arg[2], sizeof first);
-    kit_do(op, c->arg[0], c->arg[1], *(const uint64_t *)c->arg[1], first, c->global[0]);
+    if (op != KIT_ADD) /* whose second argument is where element 0 would be */
+        memcpy(&value, c->arg[1], sizeof value);
+    kit_do(op, c->arg[0], c->arg[1], value, first, c->global[0]);
 }
 static void fake_put(const struct fake_call *c) { run_fake(KIT_PUT, c); }
 static void fake_mix(const struct fake_call *c) { run_fake(KIT_MIX, c); }
@@ -166,7 +168,8 @@ rondo_buffer kit_buffer(rondo_runtime rt, const char *name, uint64_t count, uint
     cr_assert_eq(
         rondo_buffer_create(rt,
                             &(rondo_buffer_desc){ .name = name,
-                                                  .shape = { sizeof value, { (int64_t)count } },
+                                                  .shape = { .elem_bytes = sizeof value,
+                                                             .extent = { (int64_t)count } },
                                                   .memory = memory },
                             &b),
         RONDO_OK, "%s", rondo_error_message());

@@ -45,7 +45,7 @@ struct rd_queue {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    struct submission *first, *last;
+    struct submission *first, *last, *running;
     int ends;
     struct submission *launching;
     uint32_t launching_command;
@@ -154,11 +154,14 @@ static struct submission *next_submission(struct rd_queue *q)
 {
     struct submission *s;
     pthread_mutex_lock(&q->lock);
+    q->running = NULL;
+    pthread_cond_broadcast(&q->changed);
     while (!q->first && !q->ends)
         pthread_cond_wait(&q->changed, &q->lock);
     s = q->first;
     if (s && !(q->first = s->next))
         q->last = NULL;
+    q->running = s;
     pthread_mutex_unlock(&q->lock);
     return s;
 }
@@ -333,8 +336,14 @@ static rondo_status segment_new(struct rd_queue *q, const struct rd_command *com
     return RONDO_OK;
 }
 
+/* What was lost is over for the engine, and perhaps not for the queue. */
 static void segment_free(struct rd_segment *s)
 {
+    struct rd_queue *q = s->queue;
+    pthread_mutex_lock(&q->lock);
+    while (q->first || q->running)
+        pthread_cond_wait(&q->changed, &q->lock);
+    pthread_mutex_unlock(&q->lock);
     for (uint32_t i = 0; i < s->frames; i++) {
         free(s->submission[i].times);
         free(s->submission[i].params);
