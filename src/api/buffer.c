@@ -68,8 +68,7 @@ static rondo_status wait_for(struct rd_buffer *b, struct rd_fetch *fetch)
         if (!rd_load_acquire(&fetch->over) && !rd_source_reached(source, event.source, event.count))
             rd_wait(source, event.source, event.count, -1, NULL, &clean);
     event = fetch->event;
-    if (!rd_load_acquire(&fetch->over))
-        rd_wait(fetch->source, event.source, event.count, -1, NULL, &clean);
+    rd_wait(fetch->source, event.source, event.count, -1, NULL, &clean);
     if (rd_fetch_status(fetch))
         status = rd_error(rd_fetch_status(fetch), "%s", fetch->why);
     rd_fetch_unref(fetch);

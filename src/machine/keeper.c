@@ -101,13 +101,14 @@ static void unqueue(struct rd_keeper *k, struct rd_job *job)
  */
 static void end_job(struct rd_keeper *k, struct rd_job *job)
 {
+    struct rd_source *source = job->fetch.source;
     pthread_mutex_lock(&k->lock);
     unqueue(k, job);
     pthread_mutex_unlock(&k->lock);
     let_go(job);
     rd_store_release(&job->fetch.over, 1); /* pairs with rd_fetch_status */
-    rd_runtime_source_end(k->rt, job->fetch.source);
     rd_fetch_unref(&job->fetch);
+    rd_runtime_source_end(k->rt, source);
 }
 
 /* ---- what fails */

@@ -315,7 +315,7 @@ void rd_runtime_end(struct rd_runtime *rt)
 {
     rd_where_remove(rt);
     rd_rcu_synchronize(); /* nobody is between finding the handle and counting a reference */
-    rd_keeper_stop(rt); /* its copies may be the last users of buffers */
+    rd_keeper_stop(rt);   /* its copies may be the last users of buffers */
     stop_threads(rt);
     rd_devices_close(rt->devices);
     rd_trace_close(rt->trace);
