@@ -144,6 +144,7 @@ static void told(int backend, const struct em_mode *m, uint32_t workers)
     n.u = kit_slot(b.g, "v", v);
     rondo_node host = kit_record(b.g, &n);
     instantiate(&b, m, 2);
+    cr_assert_eq(rondo_exec_touch(b.x), RONDO_OK, "%s", rondo_error_message());
     for (int i = 0; i < 3; i++)
         replay(&b);
     cr_assert_eq(rondo_exec_count(b.x, &counts), RONDO_OK);
