@@ -130,7 +130,7 @@ static void say(const struct totals *t)
 Test(engine_random_device, every_executor_does_what_the_oracle_does, .timeout = 3600)
 {
     uint64_t first = et_number("RONDO_TEST_SEED", 1), wrong = 0;
-    uint64_t programs = et_scaled(et_number("RONDO_TEST_GRAPHS", 400), 1);
+    uint64_t programs = et_scaled(et_number("RONDO_TEST_GRAPHS", 200), 1);
     rondo_runtime runtimes[PLACES];
     struct totals t = { 0 };
     DU_NEEDS_DEVICE();
