@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* What an exec keeps of its kernels' forms, to tell a new version's from. */
 #include "src/exec/kernel_forms.h"
 
 #include <stdio.h>

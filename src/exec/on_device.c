@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Refuses what names a device that the runtime has not opened. */
 #include "src/exec/on_device.h"
 
 #include "src/device/devices.h"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Runs the ops of a segment: the submit that hands it over, the settle that waits for its end, and
+ * what its members are told of both. */
 #include "src/frame/segment.h"
 
 #include "src/base/error.h"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Works out a change of what is current where, and the copies it takes, before any of it is done.
+ */
 #include "src/machine/keeper_plan.h"
 
 #include "src/base/rcu.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The memories that the tests of the residency pass play on: real bytes, places that are shared. */
 #include "tests/compile/residency_world.h"
 #include "subgraph/memory.h"
 #include "tests/compile/graphs.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* What the tests of the OpenCL backend have in common. */
 #include "tests/device/opencl_rig.h"
 
 #include "src/base/os.h"

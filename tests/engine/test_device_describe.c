@@ -35,7 +35,8 @@ static rondo_exec make(rondo_runtime rt, int64_t reads)
     rondo_buffer u;
     rondo_subgraph g;
     rondo_exec e;
-    rondo_buffer_desc desc = { .name = "u", .shape = { .elem_bytes = sizeof(double), .extent = { N } } };
+    rondo_buffer_desc desc = { .name = "u",
+                               .shape = { .elem_bytes = sizeof(double), .extent = { N } } };
     cr_assert_eq(rondo_buffer_create(rt, &desc, &u), RONDO_OK);
     cr_assert_eq(rondo_subgraph_create(rt, NULL, &g), RONDO_OK);
     rondo_slot slot = rondo_subgraph_slot(g, &(rondo_slot_desc){ .buffer = u });

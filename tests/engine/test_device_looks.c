@@ -251,10 +251,7 @@ Test(device_looks, sync)
                    "mode: interpreted now, instantiated as interpreted: "
                    "the environment's RONDO_DEVICE_SYNC says so");
 }
-Test(device_looks, shuffle)
-{
-    in_environment("RONDO_SHUFFLE", "5", "order of nodes: random");
-}
+Test(device_looks, shuffle) { in_environment("RONDO_SHUFFLE", "5", "order of nodes: random"); }
 Test(device_looks, check)
 {
     in_environment("RONDO_CHECK", "access",

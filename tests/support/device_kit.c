@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A runtime with a device, made for tests or OpenCL's, and what tests do with it. */
 #include "tests/support/device_kit.h"
 
 #include "tests/engine/engine_util.h"

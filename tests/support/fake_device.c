@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A backend over plain memory whose copies and kernels a test can hold, refuse and lose. */
 #include "tests/support/fake_device.h"
 
 #include "src/base/id.h"
