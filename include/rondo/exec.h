@@ -168,7 +168,9 @@ RONDO_API rondo_status rondo_exec_update(rondo_exec exec, rondo_subgraph subgrap
 RONDO_API rondo_status rondo_exec_update_task_sized(rondo_exec exec, rondo_node node,
                                                     const rondo_task_desc *desc, size_t desc_bytes);
 /* Switches a node off (0) or on for replays submitted from now on. What it would order is still
- * ordered. The boundary is serial. Waits for the replays in flight; WOULD_BLOCK inside a task. */
+ * ordered. The boundary is serial. Waits for the replays in flight; WOULD_BLOCK inside a task.
+ * INVALID: the exec has nodes on devices, and the node to be switched off a RONDO_WRITE access: the
+ * schedule of moves relies on what it overwrites (a `when` is known to it). */
 RONDO_API rondo_status rondo_exec_enable(rondo_exec exec, rondo_node node, int enabled);
 /* Every lane touches, on its own processor, the pages that its nodes write, so that memory nobody
  * has touched yet comes from that processor's node. Contents stay. AGAIN: replays are in flight.

@@ -102,10 +102,29 @@ static void switch_team(struct rd_exec *x, uint32_t node, int enabled)
             switch_node(x, v, enabled);
 }
 
+/* Where an exec has nodes on devices, what a node overwrites is current in its own memory alone
+ * from then on, and was not brought there before: so such a node always runs. */
+static rondo_status check_overwrites(const struct rd_exec *x, uint32_t first, uint32_t count)
+{
+    const struct rd_program *p = &x->program;
+    for (uint32_t v = first; v < first + count; v++)
+        for (uint32_t i = p->node[v].place; i < p->node[v + 1].place; i++)
+            if (p->modes[i] == RONDO_WRITE && x->slot[p->places[i]].kind != RD_SLOT_TOKEN)
+                return rd_error(RONDO_ERR_INVALID,
+                                "exec '%s': enable: node %u '%s' overwrites slot '%s', and the "
+                                "exec has nodes on devices: it cannot be switched off (record it "
+                                "with `when`, or the access as RONDO_READ_WRITE)",
+                                p->exec_name, v, rd_program_name(p, v),
+                                p->names + x->slot[p->places[i]].name);
+    return RONDO_OK;
+}
+
 rondo_status rd_exec_enable(struct rd_exec *x, rondo_node node, int enabled)
 {
     uint32_t first = 0, count = 0;
     rondo_status status = rd_exec_nodes_of(x, node, &first, &count);
+    if (!status && !enabled && x->devices)
+        status = check_overwrites(x, first, count);
     if (!status)
         status = rd_exec_halt(x);
     if (status)

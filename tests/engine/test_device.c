@@ -416,6 +416,36 @@ static void enabled(int backend, const struct em_mode *m, uint32_t workers)
 
 Test(device, nodes_on_and_off) { everywhere(enabled); }
 
+/* A node that overwrites cannot be switched off beside nodes on devices; nothing changes. */
+static void overwriting(int backend, const struct em_mode *m, uint32_t workers)
+{
+    struct bed b;
+    uint64_t expected[N] = { 0 };
+    rondo_buffer u;
+    rondo_slot slot;
+    rondo_node put;
+    if (!begin(&b, backend, workers, 1))
+        return;
+    u = kit_buffer(b.rt, "u", N, 1, RONDO_HOST);
+    slot = kit_slot(b.g, "u", u);
+    kit_record(b.g, &(struct kit_node){
+                        .name = "mix", .op = KIT_MIX, .u = slot, .count = N, .on = RONDO_GPU(0) });
+    put = kit_record(
+        b.g, &(struct kit_node){ .name = "put", .op = KIT_PUT, .u = slot, .count = N, .value = 7 });
+    instantiate(&b, m, 2);
+    cr_assert_eq(rondo_exec_enable(b.x, put, 0), RONDO_ERR_INVALID);
+    cr_assert_not_null(strstr(rondo_error_message(), "node 1 'put' overwrites slot 'u'"), "%s",
+                       rondo_error_message());
+    cr_assert_eq(rondo_exec_enable(b.x, put, 1), RONDO_OK);
+    replay(&b);
+    kit_do(KIT_PUT, expected, NULL, 7, 0, N);
+    kit_expect(u, expected, N, m->name);
+    rondo_buffer_destroy(u);
+    end(&b);
+}
+
+Test(device, what_overwrites_stays_on) { everywhere(overwriting); }
+
 static rondo_subgraph record_version(rondo_runtime rt, rondo_buffer u, uint64_t value)
 {
     rondo_subgraph g;
