@@ -93,7 +93,8 @@ rondo_status rd_resid_order(struct rd_resid *w)
 struct classes {
     struct rd_resid *w;
     uint32_t *up;   /* by slot: union-find, roots are the least slots */
-    uint8_t *used;  /* by slot: it is accessed, or has to be somewhere at the end */
+    uint8_t *used;  /* by slot: it is accessed, also by a node that touches everything, or has to be
+                       somewhere at the end */
     uint8_t *walks; /* by root: a node on a device touches one of them */
     uint32_t *body; /* by root: index + 1 */
 };
@@ -203,7 +204,7 @@ static void use_slots(const struct classes *c)
         c->used[g->accesses.item[i].slot] = 1;
     for (i = 0; i < g->slots.count; i++) {
         const struct rd_slot *s = &g->slots.item[i];
-        c->used[i] |= s->at_end != 0;
+        c->used[i] |= s->at_end != 0 || (c->w->fences.count && s->count);
         c->used[s->alias] |= c->used[i];
     }
     for (i = 0; i < g->slots.count; i++)
