@@ -164,7 +164,7 @@ foreach(example loop cholesky heat wrap rebuild rates cg trisolve md)
       ENVIRONMENT "${test_environment}")
   endif()
 endforeach()
-if(TARGET example_loop)
+if(TARGET example_loop AND NOT RONDO_SANITIZE)
   add_test(NAME without_opencl COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/without_opencl
     ${CMAKE_BINARY_DIR})
   set_tests_properties(without_opencl PROPERTIES LABELS examples TIMEOUT ${test_timeout}

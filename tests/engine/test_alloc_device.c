@@ -227,10 +227,16 @@ static int run_all(long long fail_at, int persistent, const struct et_mode *mode
     return atomic_load(&hooks.failures) > 0;
 }
 
-/* Every ninth, since each is a program's whole run; with RONDO_TEST_STEP=1 all of them. */
+/* Every ninth, since each is a program's whole run, and fewer where everything is checked; with
+ * RONDO_TEST_STEP=1 all of them. */
+#ifdef RD_DEBUG
+enum { STEP = 29 };
+#else
+enum { STEP = 9 };
+#endif
 static void every_allocation(int persistent, const struct et_mode *mode, long long first)
 {
-    const long long step = (long long)et_number("RONDO_TEST_STEP", 9);
+    const long long step = (long long)et_number("RONDO_TEST_STEP", STEP);
     long long n = step < first ? step : first;
     DU_NEEDS_DEVICE();
     while (run_all(n, persistent, mode))
