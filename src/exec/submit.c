@@ -69,10 +69,10 @@ static RD_NOINLINE rondo_status take(struct rd_exec *x, uint64_t count, struct r
         uint64_t at = RD_WORD_TICKET(word), local;
         struct rd_track *t;
         /* Destroy waits for a grace period. Acquire: whether it was replaced. */
-        if (RD_UNLIKELY(rd_load_acquire(&x->closed)) && rd_load_relaxed(&x->replaced))
-            return LOOK_AGAIN;
-        if (RD_UNLIKELY(rd_load_relaxed(&x->closed)))
-            return rd_error(RONDO_ERR_STALE, "exec '%s' was destroyed", x->program.exec_name);
+        if (RD_UNLIKELY(rd_load_acquire(&x->closed)))
+            return rd_load_relaxed(&x->replaced)
+                       ? LOOK_AGAIN
+                       : rd_error(RONDO_ERR_STALE, "exec '%s' was destroyed", x->program.exec_name);
         if (RD_UNLIKELY(RD_WORD_CORE(word) != c->number)) {
             struct rd_core *now = rd_load_acquire(&x->core);
             if (now == c && rd_series_switch(s, c, wait_source, wait_count))

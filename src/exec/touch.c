@@ -19,12 +19,19 @@ struct toucher {
  * waiter may be gone already. */
 static rd_atomic64 wake;
 
-static void touch_bytes(volatile char *from, size_t bytes, size_t page)
+/* A write that changes nothing, and does not undo another's: lanes may touch the same bytes. */
+static void touch_byte(char *byte)
+{
+    char value = __atomic_load_n(byte, __ATOMIC_RELAXED);
+    __atomic_compare_exchange_n(byte, &value, value, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+static void touch_bytes(char *from, size_t bytes, size_t page)
 {
     for (size_t at = 0; at < bytes; at += page)
-        from[at] = from[at];
+        touch_byte(from + at);
     if (bytes)
-        from[bytes - 1] = from[bytes - 1];
+        touch_byte(from + bytes - 1);
 }
 
 static void touch_box(char *base, const rondo_shape *shape, const rondo_region *box, size_t page)
