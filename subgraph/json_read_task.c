@@ -241,8 +241,7 @@ rondo_status rd_read_task(struct rd_reader *r, const struct rd_json *tree, enum 
         return status;
     if (!d.fn)
         d.fn = do_nothing;
-    status =
-        kind == RD_NODE_LAUNCH ? rd_record_launch(r->g, &d, node) : rd_record_task(r->g, &d, node);
+    status = rd_record_task(r->g, kind, &d, node);
     if (!status)
         return make_exact(r, tree, &d);
     status = rd_read_told(r, status);

@@ -347,8 +347,7 @@ rondo_status rd_record_kernel(struct rd_subgraph *g, const rondo_kernel_desc *de
 
 /* ---- launches */
 
-static rondo_status check_launch(const struct rd_subgraph *g, const rondo_task_desc *d,
-                                 uint32_t name)
+rondo_status rd_check_launch(const struct rd_subgraph *g, const rondo_task_desc *d, uint32_t name)
 {
     const char *text = rd_subgraph_text(g, name);
     if (d->flags & ~(uint32_t)RONDO_NO_ACCESS)
@@ -361,24 +360,4 @@ static rondo_status check_launch(const struct rd_subgraph *g, const rondo_task_d
                         "RONDO_NO_ACCESS",
                         text);
     return RONDO_OK;
-}
-
-rondo_status rd_record_launch(struct rd_subgraph *g, const rondo_task_desc *desc, rondo_node *node)
-{
-    struct rd_mark mark;
-    struct rd_node n;
-    rondo_status status;
-    memset(&n, 0, sizeof n);
-    n.kind = RD_NODE_LAUNCH;
-    rd_mark_take(g, &mark);
-    status = rd_name_add(g, desc->name ? desc->name : "launch", &n.name);
-    if (!status)
-        status = check_launch(g, desc, n.name);
-    if (!status)
-        status = rd_take_task(g, desc, &n);
-    if (!status)
-        status = rd_take_accesses(g, desc, NULL, &n);
-    if (!status)
-        status = rd_take_after(g, desc, n.name, (uint32_t)g->nodes.count, 1);
-    return rd_node_finish(g, &mark, status, &n, node);
 }

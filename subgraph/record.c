@@ -254,9 +254,11 @@ static rondo_status take_context(struct rd_subgraph *g, const rondo_task_desc *d
 
 rondo_status rd_take_task(struct rd_subgraph *g, const rondo_task_desc *d, struct rd_node *n)
 {
-    rondo_status status = check_task(g, d, n->name);
+    rondo_status status = n->kind == RD_NODE_LAUNCH ? rd_check_launch(g, d, n->name) : RONDO_OK;
     struct rd_extra extra;
     memset(&extra, 0, sizeof extra);
+    if (!status)
+        status = check_task(g, d, n->name);
     if (!status)
         status = n->kind == RD_NODE_LAUNCH ? rd_take_place(g, n->name, d->on, 1, &n->bound)
                                            : rd_take_processor(g, n->name, d->on, &n->bound);
@@ -333,14 +335,17 @@ rondo_status rd_node_finish(struct rd_subgraph *g, const struct rd_mark *mark, r
     return RONDO_OK;
 }
 
-rondo_status rd_record_task(struct rd_subgraph *g, const rondo_task_desc *desc, rondo_node *node)
+rondo_status rd_record_task(struct rd_subgraph *g, enum rd_node_kind kind,
+                            const rondo_task_desc *desc, rondo_node *node)
 {
+    const char *otherwise = kind == RD_NODE_LAUNCH ? "launch" : "task";
     struct rd_mark mark;
     struct rd_node n;
     rondo_status status;
     memset(&n, 0, sizeof n);
+    n.kind = (uint8_t)kind;
     rd_mark_take(g, &mark);
-    status = rd_name_add(g, desc->name ? desc->name : "task", &n.name);
+    status = rd_name_add(g, desc->name ? desc->name : otherwise, &n.name);
     if (!status)
         status = rd_take_task(g, desc, &n);
     if (!status)

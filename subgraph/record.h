@@ -123,6 +123,8 @@ rondo_status rd_record_kernel_of(struct rd_subgraph *g, const rondo_kernel_desc 
 /* Where a copy or a fill runs, or (`device`) what runs on a device only: 0 is the first one. */
 rondo_status rd_take_place(const struct rd_subgraph *g, uint32_t name, rondo_processor on,
                            int device, uint16_t *bound);
+/* kernel.c: what a launch may not be, beside what a task may not. */
+rondo_status rd_check_launch(const struct rd_subgraph *g, const rondo_task_desc *d, uint32_t name);
 /* What of a task (node->kind: or a launch) does not depend on its chunk: all but accesses, chunk
  * and edges. */
 rondo_status rd_take_task(struct rd_subgraph *g, const rondo_task_desc *desc, struct rd_node *node);

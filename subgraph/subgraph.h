@@ -257,7 +257,9 @@ static inline const char *rd_subgraph_text(const struct rd_subgraph *g, uint32_t
 rondo_status rd_slot_add(struct rd_subgraph *g, const rondo_slot_desc *desc, rondo_slot *slot);
 rondo_status rd_param_add(struct rd_subgraph *g, const char *name, size_t bytes,
                           const void *initial, rondo_param *param);
-rondo_status rd_record_task(struct rd_subgraph *g, const rondo_task_desc *desc, rondo_node *node);
+/* RD_NODE_TASK and RD_NODE_LAUNCH. */
+rondo_status rd_record_task(struct rd_subgraph *g, enum rd_node_kind kind,
+                            const rondo_task_desc *desc, rondo_node *node);
 rondo_status rd_record_for(struct rd_subgraph *g, const rondo_task_desc *task,
                            const rondo_for_desc *desc, rondo_node *group);
 rondo_status rd_record_call(struct rd_subgraph *g, const char *name, void (*fn)(void *context),
@@ -270,7 +272,6 @@ rondo_status rd_record_sync(struct rd_subgraph *g, enum rd_node_kind kind,
 /* kernel.c */
 rondo_status rd_record_kernel(struct rd_subgraph *g, const rondo_kernel_desc *desc,
                               rondo_node *node);
-rondo_status rd_record_launch(struct rd_subgraph *g, const rondo_task_desc *desc, rondo_node *node);
 /* inner.c: all that `inner` holds, recorded into g. */
 rondo_status rd_record_subgraph(struct rd_subgraph *g, const struct rd_subgraph *inner,
                                 const rondo_inner_desc *desc, rondo_node *node);
@@ -366,6 +367,9 @@ struct rd_move {
     uint32_t count_values; /* int64_t in the node's parameter 0; 0: it has none */
     uint32_t value_bytes;  /* fill: the value follows this struct */
 };
+/* Whether the first `values` counts, of a node's parameter, are within `most`; else `why`. */
+int rd_move_counts_fit(const int64_t *count, uint32_t values, const int64_t most[3], char *why,
+                       size_t why_bytes);
 int rd_move_copy(rondo_task *self, const void *arg);
 int rd_move_fill(rondo_task *self, const void *arg);
 int rd_move_none(rondo_task *self, const void *arg); /* checks the count alone */

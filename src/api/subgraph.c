@@ -134,8 +134,8 @@ rondo_param rondo_subgraph_param(rondo_subgraph subgraph, const char *name, size
     return param;
 }
 
-rondo_node rondo_record_task_sized(rondo_subgraph subgraph, const rondo_task_desc *desc,
-                                   size_t desc_bytes)
+static rondo_node record_task(rondo_subgraph subgraph, enum rd_node_kind kind,
+                              const rondo_task_desc *desc, size_t desc_bytes)
 {
     rondo_node node = { 0 };
     rondo_task_desc d;
@@ -145,25 +145,21 @@ rondo_node rondo_record_task_sized(rondo_subgraph subgraph, const rondo_task_des
         return node;
     status = rd_desc_take("rondo_task_desc", &d, sizeof d, desc, desc_bytes);
     if (!status)
-        status = rd_record_task(g, &d, &node);
+        status = rd_record_task(g, kind, &d, &node);
     leave(g, status);
     return node;
+}
+
+rondo_node rondo_record_task_sized(rondo_subgraph subgraph, const rondo_task_desc *desc,
+                                   size_t desc_bytes)
+{
+    return record_task(subgraph, RD_NODE_TASK, desc, desc_bytes);
 }
 
 rondo_node rondo_record_launch_sized(rondo_subgraph subgraph, const rondo_task_desc *desc,
                                      size_t desc_bytes)
 {
-    rondo_node node = { 0 };
-    rondo_task_desc d;
-    rondo_status status;
-    struct rd_subgraph *g = enter(subgraph, &status);
-    if (!g)
-        return node;
-    status = rd_desc_take("rondo_task_desc", &d, sizeof d, desc, desc_bytes);
-    if (!status)
-        status = rd_record_launch(g, &d, &node);
-    leave(g, status);
-    return node;
+    return record_task(subgraph, RD_NODE_LAUNCH, desc, desc_bytes);
 }
 
 rondo_node rondo_record_kernel_sized(rondo_subgraph subgraph, const rondo_kernel_desc *desc,
