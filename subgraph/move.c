@@ -8,6 +8,19 @@
 
 /* ---- the tasks */
 
+int rd_move_counts_fit(const int64_t *count, uint32_t values, const int64_t most[3], char *why,
+                       size_t why_bytes)
+{
+    uint32_t d;
+    for (d = 0; d < values; d++)
+        if (count[d] < 0 || count[d] > most[d]) {
+            snprintf(why, why_bytes, "count[%u] is %lld, the region holds %lld", d,
+                     (long long)count[d], (long long)most[d]);
+            return 0;
+        }
+    return 1;
+}
+
 /* How many elements to move, by dimension; 0 after rondo_task_fail. */
 static int move_count(rondo_task *self, const struct rd_move *m, int64_t count[3])
 {
@@ -18,14 +31,10 @@ static int move_count(rondo_task *self, const struct rd_move *m, int64_t count[3
     if (!m->count_values)
         return 1;
     memcpy(count, rondo_task_param(self, 0), m->count_values * sizeof *count);
-    for (d = 0; d < m->count_values; d++)
-        if (count[d] < 0 || count[d] > m->count[d]) {
-            snprintf(why, sizeof why, "count[%u] is %lld, the region holds %lld", d,
-                     (long long)count[d], (long long)m->count[d]);
-            rondo_task_fail(self, why);
-            return 0;
-        }
-    return 1;
+    if (rd_move_counts_fit(count, m->count_values, m->count, why, sizeof why))
+        return 1;
+    rondo_task_fail(self, why);
+    return 0;
 }
 
 int rd_move_copy(rondo_task *self, const void *arg)

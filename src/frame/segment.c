@@ -8,6 +8,7 @@
 #include "src/frame/program.h"
 #include "src/frame/stats.h"
 #include "src/trace/spans.h"
+#include "subgraph/subgraph.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -38,20 +39,16 @@ static int is_lost(const struct rd_segment_queue *q)
 
 /* ---- what of a segment runs */
 
-/* As subgraph/move.c does for moves of the host. */
 static int check_counts(struct rd_self *self, const struct rd_segment_member *m)
 {
-    int64_t count;
-    for (uint32_t d = 0; d < m->count_values; d++) {
-        memcpy(&count, self->view.params + m->count_at + d * sizeof count, sizeof count);
-        if (count >= 0 && count <= m->count[d])
-            continue;
-        rd_node_fail(self, "count[%u] is %lld, the region holds %lld", d, (long long)count,
-                     (long long)m->count[d]);
-        fail(self, m->node, RONDO_OK);
-        return 0;
-    }
-    return 1;
+    int64_t count[3];
+    char why[128];
+    memcpy(count, self->view.params + m->count_at, m->count_values * sizeof *count);
+    if (rd_move_counts_fit(count, m->count_values, m->count, why, sizeof why))
+        return 1;
+    rd_node_fail(self, "%s", why);
+    fail(self, m->node, RONDO_OK);
+    return 0;
 }
 
 /* Fills `skip`; *some: a member runs. 0: one that would run fails. */
