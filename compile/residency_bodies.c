@@ -2,6 +2,7 @@
 /* What is walked, and in which order: slots that may share bytes become bodies, those that nodes on
  * devices touch are cut into lines, and each line's accesses are listed. */
 #include "compile/residency_parts.h"
+#include "src/base/heap.h"
 
 #include <string.h>
 
@@ -121,39 +122,16 @@ struct range {
     uint32_t slot;
 };
 
-static void sift(struct range *r, size_t at, size_t count)
+static int range_less(const void *a, const void *b)
 {
-    struct range top = r[at];
-    size_t child;
-    for (; (child = 2 * at + 1) < count; at = child) {
-        if (child + 1 < count && r[child].first < r[child + 1].first)
-            child++;
-        if (top.first >= r[child].first)
-            break;
-        r[at] = r[child];
-    }
-    r[at] = top;
-}
-
-/* Heap sort: no recursion, no further memory. */
-static void sort_ranges(struct range *r, size_t count)
-{
-    size_t i;
-    for (i = count / 2; i-- > 0;)
-        sift(r, i, count);
-    for (i = count; i-- > 1;) {
-        struct range last = r[i];
-        r[i] = r[0];
-        r[0] = last;
-        sift(r, 0, i);
-    }
+    return ((const struct range *)a)->first < ((const struct range *)b)->first;
 }
 
 static void join_ranges(const struct classes *c, struct range *r, size_t count)
 {
     uint64_t end = 0;
     size_t i, first = 0;
-    sort_ranges(r, count);
+    rd_heap_sort(r, count, sizeof *r, range_less);
     for (i = 0; i < count; i++) {
         if (i && r[i].first < end) {
             join(c, r[i].slot, r[first].slot);

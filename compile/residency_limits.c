@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which lines have instances in which memory, and how much of it is left for places. */
 #include "compile/residency_parts.h"
+#include "src/base/heap.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -119,38 +120,12 @@ struct offers {
     uint32_t count;
 };
 
-static int is_better(const struct offer *a, const struct offer *b)
+static int is_better(const void *x, const void *y)
 {
+    const struct offer *a = x, *b = y;
     if (a->asked != b->asked)
         return a->asked;
     return a->per_byte > b->per_byte || (a->per_byte == b->per_byte && a->body < b->body);
-}
-
-static void sift(struct offer *o, uint32_t at, uint32_t count)
-{
-    struct offer top = o[at];
-    uint32_t child;
-    for (; (child = 2 * at + 1) < count; at = child) {
-        if (child + 1 < count && is_better(&o[child], &o[child + 1]))
-            child++;
-        if (!is_better(&top, &o[child]))
-            break;
-        o[at] = o[child];
-    }
-    o[at] = top;
-}
-
-static void sort_offers(struct offer *o, uint32_t count)
-{
-    uint32_t i;
-    for (i = count / 2; i-- > 0;)
-        sift(o, i, count);
-    for (i = count; i-- > 1;) {
-        struct offer last = o[i];
-        o[i] = o[0];
-        o[0] = last;
-        sift(o, 0, i);
-    }
 }
 
 static void make_offer(const struct offers *x, uint32_t body, struct offer *o)
@@ -300,7 +275,7 @@ static rondo_status limit_memory(struct rd_resid *w, uint32_t memory)
     for (b = 0; b < w->bodies; b++)
         if (w->instance[(size_t)w->body[b].line * w->memories + memory] && body_bytes(w, b, memory))
             make_offer(&x, b, &x.offer[x.count++]);
-    sort_offers(x.offer, x.count);
+    rd_heap_sort(x.offer, x.count, sizeof *x.offer, is_better);
     status = settle(&x);
     rd_free_array(w->alloc, x.offer, w->bodies, sizeof *x.offer);
     return status;

@@ -3,6 +3,8 @@
  * memory_map.c. */
 #include "subgraph/memory.h"
 
+#include "src/base/heap.h"
+
 #include <string.h>
 
 /* A slot with one of its buffers, while memories are made. */
@@ -68,39 +70,12 @@ static rondo_status use_slots(struct making *k)
 
 /* ---- entries in the order of their addresses */
 
-static int entry_less(const struct entry *a, const struct entry *b)
+static int entry_less(const void *x, const void *y)
 {
+    const struct entry *a = x, *b = y;
     return a->base != b->base   ? a->base < b->base
            : a->slot != b->slot ? a->slot < b->slot
                                 : a->index < b->index;
-}
-
-static void sift(struct entry *e, uint32_t at, uint32_t count)
-{
-    struct entry top = e[at];
-    uint32_t child;
-    for (; (child = 2 * at + 1) < count; at = child) {
-        if (child + 1 < count && entry_less(&e[child], &e[child + 1]))
-            child++;
-        if (!entry_less(&top, &e[child]))
-            break;
-        e[at] = e[child];
-    }
-    e[at] = top;
-}
-
-/* Heap sort: no recursion, no further memory. */
-static void sort_entries(struct entry *e, uint32_t count)
-{
-    uint32_t i;
-    for (i = count / 2; i-- > 0;)
-        sift(e, i, count);
-    for (i = count; i-- > 1;) {
-        struct entry last = e[i];
-        e[i] = e[0];
-        e[0] = last;
-        sift(e, 0, i);
-    }
 }
 
 static rondo_status list_entries(struct making *k)
@@ -119,7 +94,7 @@ static rondo_status list_entries(struct making *k)
             k->entry[n].index = i;
         }
     }
-    sort_entries(k->entry, k->entries);
+    rd_heap_sort(k->entry, k->entries, sizeof *k->entry, entry_less);
     return RONDO_OK;
 }
 

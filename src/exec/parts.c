@@ -1,33 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "src/exec/parts.h"
 
-/* A handle names one part, so no two items are equal. Heap sort: no recursion, no further memory.
- */
-static void sift(struct rd_exec_part *item, size_t at, size_t count)
-{
-    struct rd_exec_part top = item[at];
-    size_t child;
-    for (; (child = 2 * at + 1) < count; at = child) {
-        if (child + 1 < count && item[child].id < item[child + 1].id)
-            child++;
-        if (top.id >= item[child].id)
-            break;
-        item[at] = item[child];
-    }
-    item[at] = top;
-}
+#include "src/base/heap.h"
 
-static void sort(struct rd_exec_part *item, size_t count)
+/* A handle names one part, so no two items are equal. */
+static int part_less(const void *a, const void *b)
 {
-    size_t i;
-    for (i = count / 2; i-- > 0;)
-        sift(item, i, count);
-    for (i = count; i-- > 1;) {
-        struct rd_exec_part last = item[i];
-        item[i] = item[0];
-        item[0] = last;
-        sift(item, 0, i);
-    }
+    return ((const struct rd_exec_part *)a)->id < ((const struct rd_exec_part *)b)->id;
 }
 
 int rd_exec_parts_make(struct rd_allocator *a, const struct rd_subgraph *g,
@@ -45,7 +24,7 @@ int rd_exec_parts_make(struct rd_allocator *a, const struct rd_subgraph *g,
         parts->item[i].id = rd_part_id(p->serial, (enum rd_part)p->part, p->inner);
         parts->item[i].index = p->outer;
     }
-    sort(parts->item, parts->count);
+    rd_heap_sort(parts->item, parts->count, sizeof *parts->item, part_less);
     return 1;
 }
 
