@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Looking inside an exec. */
 #include "src/exec/device.h"
+#include "src/exec/page.h"
 #include "src/exec/tuner.h"
 
 #include "src/machine/topology.h"
@@ -47,14 +48,7 @@ void rd_exec_count_all(struct rd_exec *x, rondo_exec_counts *c)
 
 /* ---- describe */
 
-struct page {
-    void (*write)(void *context, const char *text);
-    void *context;
-};
-
-static void line(const struct page *page, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static void line(const struct page *page, const char *format, ...)
+void rd_page_line(const struct rd_page *page, const char *format, ...)
 {
     char text[512];
     va_list args;
@@ -64,81 +58,85 @@ static void line(const struct page *page, const char *format, ...)
     page->write(page->context, text);
 }
 
-static void describe_order(const struct rd_exec *x, const struct page *page,
+static void describe_order(const struct rd_exec *x, const struct rd_page *page,
                            const rondo_exec_counts *c)
 {
     static const char *const orders[] = { "serial", "pipelined", "concurrent" };
-    line(page, "order: %s, window %u", orders[x->order], x->window);
+    rd_page_line(page, "order: %s, window %u", orders[x->order], x->window);
     if (x->order == RONDO_CONCURRENT)
-        line(page, ", %u tracks", x->tracks);
+        rd_page_line(page, ", %u tracks", x->tracks);
     if (x->order == RONDO_PIPELINED && x->serial_boundaries)
-        line(page, " (the rings have more than 64 phases: every boundary is serial)");
-    line(page, ", serial boundaries met: %llu%s\n", (unsigned long long)c->serial_boundaries,
-         x->serial_boundaries ? " beside those of the order" : "");
+        rd_page_line(page, " (the rings have more than 64 phases: every boundary is serial)");
+    rd_page_line(page, ", serial boundaries met: %llu%s\n",
+                 (unsigned long long)c->serial_boundaries,
+                 x->serial_boundaries ? " beside those of the order" : "");
 }
 
-static void describe_machine(const struct rd_exec *x, const struct page *page)
+static void describe_machine(const struct rd_exec *x, const struct rd_page *page)
 {
     struct rd_topology_summary machine;
     if (rd_topology_read(&machine) == RONDO_OK)
-        line(page, "machine: %u CPUs, %u cores, %u packages; the runtime uses %u\n", machine.cpus,
-             machine.cores, machine.packages, x->rt->processors);
+        rd_page_line(page, "machine: %u CPUs, %u cores, %u packages; the runtime uses %u\n",
+                     machine.cpus, machine.cores, machine.packages, x->rt->processors);
 }
 
-static void describe_lane(const struct rd_exec *x, const struct page *page,
+static void describe_lane(const struct rd_exec *x, const struct rd_page *page,
                           const struct rd_plan *plan, uint32_t lane)
 {
     const struct rd_plan_lane *l = &plan->lane[lane];
     int submits;
     uint32_t device = rd_exec_device_of(x, l->processor, &submits);
     if (device)
-        line(page, "  lane %u: gpu %u, %s", lane, device - 1, submits ? "submits" : "settles");
+        rd_page_line(page, "  lane %u: gpu %u, %s", lane, device - 1,
+                     submits ? "submits" : "settles");
     else
-        line(page, "  lane %u: cpu %u", lane, l->processor);
-    line(page, ", %u ops, %u further waits%s\n", l->length, l->wait_count, l->sink ? ", sink" : "");
+        rd_page_line(page, "  lane %u: cpu %u", lane, l->processor);
+    rd_page_line(page, ", %u ops, %u further waits%s\n", l->length, l->wait_count,
+                 l->sink ? ", sink" : "");
 }
 
 void rd_exec_describe(struct rd_exec *x, void (*write)(void *, const char *), void *context)
 {
     const struct rd_plan *plan = rd_load_acquire(&x->core)->plan;
-    struct page page = { write, context };
+    struct rd_page page = { write, context };
     rondo_exec_counts c;
     char text[256];
     rd_exec_count_all(x, &c);
-    line(&page, "exec '%s'\n", x->program.exec_name);
+    rd_page_line(&page, "exec '%s'\n", x->program.exec_name);
     describe_machine(x, &page);
-    line(&page, "mode: %s now, instantiated as %s: %s\n",
-         rd_load_relaxed(&x->interpreted) ? "interpreted" : "compiled",
-         x->mode == RONDO_INTERPRETED ? "interpreted" : "compiled", x->why);
+    rd_page_line(&page, "mode: %s now, instantiated as %s: %s\n",
+                 rd_load_relaxed(&x->interpreted) ? "interpreted" : "compiled",
+                 x->mode == RONDO_INTERPRETED ? "interpreted" : "compiled", x->why);
     rd_tuner_describe(x, text, sizeof text);
-    line(&page, "schedule: %s%s%s\n",
-         rd_load_acquire(&x->core)->kind == RD_CORE_FLOW       ? "dataflow"
-         : rd_load_acquire(&x->core)->kind == RD_CORE_ONE_LANE ? "static, one lane"
-                                                               : "static",
-         text[0] ? "; " : "", text);
+    rd_page_line(&page, "schedule: %s%s%s\n",
+                 rd_load_acquire(&x->core)->kind == RD_CORE_FLOW       ? "dataflow"
+                 : rd_load_acquire(&x->core)->kind == RD_CORE_ONE_LANE ? "static, one lane"
+                                                                       : "static",
+                 text[0] ? "; " : "", text);
     if (x->placed[0])
-        line(&page, "placed %s\n", x->placed);
+        rd_page_line(&page, "placed %s\n", x->placed);
     rd_exec_check_describe(x, write, context);
     describe_order(x, &page, &c);
-    line(&page, "nodes: %llu, edges: %llu, carried edges: %llu (over at most %u replays)\n",
-         (unsigned long long)c.nodes, (unsigned long long)c.edges,
-         (unsigned long long)c.carried_edges, c.carried_distance);
-    line(&page, "lanes: %u on %u processors, waits kept: %llu of %llu edges\n", c.lanes,
-         c.processors, (unsigned long long)c.waits,
-         (unsigned long long)(c.edges + c.carried_edges));
+    rd_page_line(&page, "nodes: %llu, edges: %llu, carried edges: %llu (over at most %u replays)\n",
+                 (unsigned long long)c.nodes, (unsigned long long)c.edges,
+                 (unsigned long long)c.carried_edges, c.carried_distance);
+    rd_page_line(&page, "lanes: %u on %u processors, waits kept: %llu of %llu edges\n", c.lanes,
+                 c.processors, (unsigned long long)c.waits,
+                 (unsigned long long)(c.edges + c.carried_edges));
     for (uint32_t i = 0; i < plan->lanes; i++)
         describe_lane(x, &page, plan, i);
-    line(&page,
-         "costs: hand-over %u ns, a node of unknown cost %u ns; work %llu ns, predicted %llu ns\n",
-         x->handover_ns, x->unknown_cost_ns, (unsigned long long)plan->work_ns,
-         (unsigned long long)plan->makespan_ns);
-    line(&page, "bytes: plan %llu (%.1f per node), arguments and accesses %llu\n",
-         (unsigned long long)c.plan_bytes, (double)c.plan_bytes / (double)c.nodes,
-         (unsigned long long)c.argument_bytes);
-    line(&page, "replays: %llu submitted, %llu ended\n",
-         (unsigned long long)RD_WORD_TICKET(rd_load_relaxed(&x->series->word)),
-         (unsigned long long)rd_exec_ended(x));
-    rd_exec_devices_describe(x, write, context);
+    rd_page_line(
+        &page,
+        "costs: hand-over %u ns, a node of unknown cost %u ns; work %llu ns, predicted %llu ns\n",
+        x->handover_ns, x->unknown_cost_ns, (unsigned long long)plan->work_ns,
+        (unsigned long long)plan->makespan_ns);
+    rd_page_line(&page, "bytes: plan %llu (%.1f per node), arguments and accesses %llu\n",
+                 (unsigned long long)c.plan_bytes, (double)c.plan_bytes / (double)c.nodes,
+                 (unsigned long long)c.argument_bytes);
+    rd_page_line(&page, "replays: %llu submitted, %llu ended\n",
+                 (unsigned long long)RD_WORD_TICKET(rd_load_relaxed(&x->series->word)),
+                 (unsigned long long)rd_exec_ended(x));
+    rd_exec_devices_describe(x, &page);
     rd_exec_describe_times(x, write, context);
 }
 

@@ -10,6 +10,8 @@
 #include "src/exec/exec.h"
 #include "src/frame/segment.h"
 
+struct rd_page;
+
 /* What placement reckons with: a segment's hand-over, and each of its nodes. */
 enum { RD_SUBMIT_NS = 5000, RD_ENQUEUE_NS = 1000 };
 
@@ -75,8 +77,7 @@ uint16_t rd_exec_device_processor(const struct rd_exec *x, const struct rd_node 
 uint32_t rd_exec_device_of(const struct rd_exec *x, uint32_t processor, int *submits);
 /* device_describe.c */
 void rd_exec_devices_count(const struct rd_exec *x, rondo_exec_counts *counts);
-void rd_exec_devices_describe(const struct rd_exec *x,
-                              void (*write)(void *context, const char *text), void *context);
+void rd_exec_devices_describe(const struct rd_exec *x, const struct rd_page *page);
 /* rondo_exec_enable of a member; nothing is in flight. */
 void rd_exec_devices_switch(struct rd_exec *x, uint32_t node, int enabled);
 
