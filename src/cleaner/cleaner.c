@@ -15,11 +15,11 @@
 #include "src/base/error.h"
 #include "src/base/os.h"
 #include "src/base/rcu.h"
+#include "src/machine/thread.h"
 #include "src/machine/topology.h"
 #include "src/machine/worker.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 
 enum { ASK_AGAIN_NS = 1000000, PARK_NS = 100000000 };
@@ -263,7 +263,6 @@ static void *cleaner_main(void *argument)
 rondo_status rd_cleaner_start(struct rd_runtime *rt, const uint32_t *cpu, uint32_t cpu_count)
 {
     struct rd_cleaner *c = rd_zalloc(&rt->alloc, sizeof *c, RD_LINE);
-    sigset_t all, old;
     int error;
     if (!c)
         return rd_error(RONDO_ERR_MEMORY, "runtime: no memory for the cleaner");
@@ -277,11 +276,7 @@ rondo_status rd_cleaner_start(struct rd_runtime *rt, const uint32_t *cpu, uint32
         memcpy(c->cpus.cpu, cpu, cpu_count * sizeof *cpu);
     pthread_mutex_init(&c->lock, NULL);
     rt->cleaner = c;
-    sigfillset(&all);
-    sigdelset(&all, SIGSEGV); /* a fault that is blocked ends the process, handler or not */
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    error = pthread_create(&c->thread, NULL, cleaner_main, c);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    error = rd_thread_begin(&c->thread, cleaner_main, c);
     if (!error)
         return RONDO_OK;
     rt->cleaner = NULL;

@@ -10,9 +10,9 @@
 
 #include "src/base/env.h"
 #include "src/base/error.h"
+#include "src/machine/thread.h"
 #include "src/machine/work.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -258,7 +258,6 @@ static void *keeper_main(void *argument)
 rondo_status rd_keeper_start(struct rd_runtime *rt)
 {
     struct rd_keeper *k = rd_zalloc(&rt->alloc, sizeof *k, 16);
-    sigset_t all, old;
     int error;
     if (!k)
         return rd_error(RONDO_ERR_MEMORY, "runtime: no memory for the keeper of buffers");
@@ -270,11 +269,7 @@ rondo_status rd_keeper_start(struct rd_runtime *rt)
     pthread_mutex_init(&k->lock, NULL);
     rd_store_relaxed(&rt->keeper_epoch, 1); /* nobody else has the runtime yet */
     rt->keeper = k;
-    sigfillset(&all);
-    sigdelset(&all, SIGSEGV); /* a fault that is blocked ends the process, handler or not */
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    error = pthread_create(&k->thread, NULL, keeper_main, k);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    error = rd_thread_begin(&k->thread, keeper_main, k);
     if (!error)
         return RONDO_OK;
     pthread_mutex_destroy(&k->lock);

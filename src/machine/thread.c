@@ -92,15 +92,21 @@ static void *thread_main(void *argument)
     return NULL;
 }
 
-rondo_status rd_thread_create(struct rd_thread *t)
+int rd_thread_begin(pthread_t *thread, void *(*main)(void *argument), void *argument)
 {
     sigset_t all, old;
     int error;
     sigfillset(&all);
     sigdelset(&all, SIGSEGV); /* a fault that is blocked ends the process, handler or not */
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    error = pthread_create(&t->id, NULL, thread_main, t);
+    error = pthread_create(thread, NULL, main, argument);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return error;
+}
+
+rondo_status rd_thread_create(struct rd_thread *t)
+{
+    int error = rd_thread_begin(&t->id, thread_main, t);
     if (error)
         return rd_error(RONDO_ERR_SYSTEM, "runtime: %s: pthread_create failed with error %d",
                         t->what, error);

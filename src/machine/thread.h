@@ -30,6 +30,9 @@ struct rd_thread {
 /* Greater than 0 while this thread runs tasks. */
 extern _Thread_local int rd_task_depth;
 
+/* A thread with all signals blocked but faults. What pthread_create returned. */
+int rd_thread_begin(pthread_t *thread, void *(*main)(void *argument), void *argument);
+
 /* Creates it. SYSTEM. */
 rondo_status rd_thread_create(struct rd_thread *t);
 /* Waits until it runs. A thread that could not be scheduled, or whose start hook failed, has ended
