@@ -38,7 +38,6 @@ struct rd_job {
     struct rd_keeper *keeper;
     struct rd_job *next;   /* in the queue; under `lock` */
     struct rd_job *doomed; /* keeper.c: of those that fail together */
-    int is_doomed;
     struct rd_carry *carry;
     size_t carries, carry_room;
     struct rd_use *use;

@@ -216,7 +216,7 @@ static int bring_whole(struct rd_plan *p, struct rd_buffer *b, uint32_t memory)
     return rd_plan_use(p, s->keep, memory) || rd_plan_bring(p, s, memory, &all);
 }
 
-rondo_status rd_keeper_sync(struct rd_buffer *b, uint32_t memory, int may_wait,
+static rondo_status arrange(struct rd_buffer *b, uint32_t memory, int write, int may_wait,
                             struct rd_fetch **fetch)
 {
     struct rd_keeper *k = b->rt->keeper;
@@ -226,25 +226,21 @@ rondo_status rd_keeper_sync(struct rd_buffer *b, uint32_t memory, int may_wait,
     rd_keeper_turn(b->rt);
     rd_plan_begin(&p, k, NULL, may_wait);
     pthread_mutex_lock(&k->lock);
-    failed = memory ? bring_whole(&p, b, memory) : take_whole(&p, b, 0, 0);
+    failed = memory ? bring_whole(&p, b, memory) : take_whole(&p, b, 0, write);
     status = make(&p, failed, NULL, 0, fetch);
     rd_keeper_turn_over(b->rt);
     return status;
 }
 
+rondo_status rd_keeper_sync(struct rd_buffer *b, uint32_t memory, int may_wait,
+                            struct rd_fetch **fetch)
+{
+    return arrange(b, memory, 0, may_wait, fetch);
+}
+
 rondo_status rd_keeper_map(struct rd_buffer *b, int write, int may_wait, struct rd_fetch **fetch)
 {
-    struct rd_keeper *k = b->rt->keeper;
-    struct rd_plan p;
-    rondo_status status;
-    int failed;
-    rd_keeper_turn(b->rt);
-    rd_plan_begin(&p, k, NULL, may_wait);
-    pthread_mutex_lock(&k->lock);
-    failed = take_whole(&p, b, 0, write);
-    status = make(&p, failed, NULL, 0, fetch);
-    rd_keeper_turn_over(b->rt);
-    return status;
+    return arrange(b, RD_MEMORY_HOST, write, may_wait, fetch);
 }
 
 static int touch(struct rd_plan *p, struct rd_buffer *b, uint32_t memory)
