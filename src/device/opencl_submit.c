@@ -337,6 +337,17 @@ static rondo_status enqueue_call(struct rd_segment *s, const struct rd_segment_c
     return status;
 }
 
+/* Nothing of the entry's last call is left. 0: the queue is lost. */
+static int take_entry(struct rd_segment *s, struct rd_opencl_entry *e)
+{
+    if (rd_load_acquire(&s->queue->progress->failed)) /* pairs with rd_progress_fail: why */
+        return 0;
+    if (!rd_opencl_await_callback(s, e))
+        return 0;
+    rd_opencl_forget_events(s, e);
+    return 1;
+}
+
 rondo_status rd_opencl_segment_submit(struct rd_segment *s, const struct rd_segment_call *call,
                                       uint32_t *command)
 {
@@ -344,11 +355,8 @@ rondo_status rd_opencl_segment_submit(struct rd_segment *s, const struct rd_segm
     cl_event behind;
     rondo_status status;
     *command = s->count;
-    if (rd_load_acquire(&s->queue->progress->failed)) /* pairs with rd_progress_fail: why */
+    if (!take_entry(s, e))
         return queue_is_lost(s->queue);
-    if (!rd_opencl_await_callback(s, e))
-        return queue_is_lost(s->queue);
-    rd_opencl_forget_events(s, e);
     e->value = call->value;
     e->is_timed = call->timed;
     status = enqueue_call(s, call, e, &behind, command);
@@ -404,11 +412,8 @@ rondo_status rd_opencl_segment_step(struct rd_segment *s, const struct rd_segmen
     struct rd_opencl_entry *e = &s->entry[call->frame];
     rondo_status status;
     *command = s->count;
-    if (rd_load_acquire(&s->queue->progress->failed)) /* pairs with rd_progress_fail: why */
+    if (!take_entry(s, e))
         return queue_is_lost(s->queue);
-    if (!rd_opencl_await_callback(s, e))
-        return queue_is_lost(s->queue);
-    rd_opencl_forget_events(s, e);
     e->is_timed = 1;
     e->trial = 0;
     e->submit_ns = rd_os.now_ns();
