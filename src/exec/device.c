@@ -8,32 +8,27 @@
 #include <stdio.h>
 #include <string.h>
 
-static rondo_status no_memory(const struct rd_exec *x, const struct rd_subgraph *e)
+static rondo_status no_memory(const struct rd_subgraph *e)
 {
-    (void)x;
     return rd_error(RONDO_ERR_MEMORY, "subgraph '%s': no memory for its nodes on devices", e->name);
 }
 
 /* ---- which devices */
 
+/* All of them are there: rd_check_devices. */
 static rondo_status find_places(struct rd_exec *x, const struct rd_subgraph *e)
 {
     struct rd_exec_devices *d = x->devices;
-    const uint32_t count = x->rt->devices ? x->rt->devices->count : 0;
+    const uint32_t count = x->rt->devices->count;
     uint8_t used[RD_DEVICES_MAX] = { 0 };
     for (size_t v = 0; v < e->nodes.count; v++) {
-        const struct rd_node *n = &e->nodes.item[v];
-        if (!rd_bound_is_device(n->bound))
-            continue;
-        if (n->bound - RD_ON_DEVICE >= (int)count)
-            return rd_error(RONDO_ERR_INVALID,
-                            "node '%s' is on RONDO_GPU(%d), and the runtime has opened %u devices",
-                            rd_subgraph_text(e, n->name), n->bound - RD_ON_DEVICE, count);
-        used[n->bound - RD_ON_DEVICE] = 1;
+        const uint16_t bound = e->nodes.item[v].bound;
+        if (rd_bound_is_device(bound))
+            used[bound - RD_ON_DEVICE] = 1;
     }
     d->place = rd_zalloc_array(&x->rt->alloc, count, sizeof *d->place);
     if (!d->place)
-        return no_memory(x, e);
+        return no_memory(e);
     for (uint32_t i = 0; i < count; i++)
         if (used[i]) {
             d->place[d->places].queue.device = &x->rt->devices->device[i];
@@ -60,7 +55,7 @@ rondo_status rd_exec_devices_begin(struct rd_exec *x, struct rd_subgraph *e,
         return RONDO_OK;
     x->devices = rd_zalloc_array(&x->rt->alloc, 1, sizeof *x->devices);
     if (!x->devices)
-        return no_memory(x, e);
+        return no_memory(e);
     x->devices->pool.a = &x->rt->alloc;
     status = rd_exec_devices_place(x, e, changed);
     /* Copies that it adds may be on devices that no recorded node is on. */
@@ -133,7 +128,7 @@ rondo_status rd_exec_devices_cut(struct rd_exec *x, struct rd_subgraph *e)
         if (!status)
             status = add_node(x, e, i, RD_NODE_SETTLE);
     }
-    return status ? no_memory(x, e) : RONDO_OK;
+    return status ? no_memory(e) : RONDO_OK;
 }
 
 /* ---- queues, kernels, segments */
@@ -183,7 +178,7 @@ static rondo_status make_segment(struct rd_exec *x, const struct rd_subgraph *e,
     r->skip = rd_scratch_zeroed(&d->pool, (size_t)plan->count * r->frames, 1);
     r->times = rd_scratch_zeroed(&d->pool, plan->count, sizeof *r->times);
     if (!c || !r->member || !r->skip || !r->times)
-        return no_memory(x, e);
+        return no_memory(e);
     for (uint32_t i = 0; i < plan->count && !status; i++) {
         const uint32_t *dep = &d->plan->dep_first[plan->first + i];
         c[i].after = d->plan->dep + dep[0];
@@ -210,7 +205,7 @@ rondo_status rd_exec_devices_make(struct rd_exec *x, const struct rd_subgraph *e
     d->kernel = rd_scratch_zeroed(&d->pool, d->plan->members, sizeof *d->kernel);
     d->kernel_ops = rd_scratch_zeroed(&d->pool, d->plan->members, sizeof *d->kernel_ops);
     if (!d->run || !d->kernel || !d->kernel_ops)
-        return no_memory(x, e);
+        return no_memory(e);
     for (uint32_t i = 0; i < d->places && !status; i++)
         status = make_queue(x, &d->place[i]);
     for (uint32_t i = 0; i < d->plan->segments && !status; i++)
@@ -246,7 +241,7 @@ void rd_exec_devices_end(struct rd_exec *x)
     for (uint32_t i = 0; i < d->places; i++)
         end_place(x, &d->place[i]);
     rd_exec_devices_free_memory(x);
-    rd_free_array(a, d->place, x->rt->devices ? x->rt->devices->count : 0, sizeof *d->place);
+    rd_free_array(a, d->place, x->rt->devices->count, sizeof *d->place);
     rd_segments_free(d->plan);
     rd_scratch_free(&d->pool);
     rd_free_array(a, d, 1, sizeof *d);

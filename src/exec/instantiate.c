@@ -439,7 +439,8 @@ static rondo_status build(struct rd_exec *x, struct rd_subgraph *g, struct rd_su
         return status;
     x->serial_boundaries = x->order != RONDO_PIPELINED || x->recipe.graph.serial_boundaries;
     x->carried_sum = rd_exec_sum_carried(&x->recipe.graph);
-    status = rd_exec_stay_hosts(e);
+    if (x->rt->keeper) /* else every buffer has had its host memory from the start */
+        status = rd_exec_stay_hosts(e);
     if (!status)
         status = rd_exec_lower(x, e);
     x->program.stats = &x->stats;
