@@ -71,7 +71,6 @@ struct rd_command {
     const char *name;      /* the node's */
     const uint32_t *after; /* commands of this segment that it follows, ascending, each less */
     uint32_t after_count;  /* than its own number; what it does not name it may overlap */
-    int may_skip;          /* call->skip may name it */
     /* KERNEL */
     struct rd_device_kernel *kernel; /* its own: nothing else sets its arguments */
     uint32_t dimensions, arg_count;

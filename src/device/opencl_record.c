@@ -2,7 +2,7 @@
 /* Segments as command buffers (cl_khr_command_buffer): one enqueue for all of a segment's nodes.
  *
  * Only where nothing changes from replay to replay but the data: every argument an address of a
- * slot, a value or local memory, every node run. It is recorded with kernel objects of its own,
+ * slot, a value or local memory. A call that skips a node is enqueued node by node. It is recorded with kernel objects of its own,
  * since drivers let arguments that are set later leak into a recording. A recording is not always
  * faster (PoCL: mostly slower), so it is tried: the first submissions of which nothing else is in
  * the queue go to the device one way and the other in turn, and the faster one stays. They are
@@ -22,7 +22,7 @@ enum {
 
 static int stays(const struct rd_command *c)
 {
-    if (c->may_skip || c->count_values || c->kind == RD_COMMAND_LAUNCH)
+    if (c->count_values || c->kind == RD_COMMAND_LAUNCH)
         return 0;
     for (uint32_t k = 0; c->kind == RD_COMMAND_KERNEL && k < c->arg_count; k++)
         if (c->arg[k].kind == RONDO_ARG_PARAM || c->arg[k].kind == RONDO_ARG_PARAM_ADDRESS)
@@ -304,6 +304,11 @@ static void changed(struct rd_segment *s)
         become(s, RD_OPENCL_RECORD_NONE);
 }
 
+static int skips_any(const struct rd_segment *s, const struct rd_segment_call *call)
+{
+    return call->skip && memchr(call->skip, 1, s->count) != NULL;
+}
+
 int rd_opencl_record_use(struct rd_segment *s, const struct rd_segment_call *call,
                          struct rd_opencl_entry *e, rondo_status *status)
 {
@@ -313,7 +318,7 @@ int rd_opencl_record_use(struct rd_segment *s, const struct rd_segment_call *cal
     if (rd_load_relaxed(&r->state) == RD_OPENCL_RECORD_NONE) /* by this thread, in turn */
         return 0;
     take_sample(s, e);
-    if (call->timed)
+    if (call->timed || skips_any(s, call))
         return 0;
     same = same_bases(r, call);
     if (!same)

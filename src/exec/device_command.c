@@ -171,7 +171,6 @@ rondo_status rd_exec_command(struct rd_exec *x, const struct rd_subgraph *e, uin
     m->when_count = extra->when_count;
     c->node = node;
     c->name = rd_program_name(&x->program, node);
-    c->may_skip = 1; /* rondo_exec_enable may turn off any */
     switch (n->kind) {
     case RD_NODE_KERNEL: return fill_kernel(x, e, node, c);
     case RD_NODE_COPY:

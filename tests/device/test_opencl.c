@@ -172,7 +172,6 @@ static void open_stream(struct rig *r, struct stream *t)
         uint32_t args = i == 1 ? 1 : 2;
         t->command[i] = kernel_command(rig_kernel(r, image, i == 1 ? "twice" : "add", args),
                                        t->arg[i], args, N);
-        t->command[i].may_skip = 1;
     }
     t->segment = rig_segment(r, t->command, 3, FRAMES, 16);
 }
@@ -525,15 +524,13 @@ Test(opencl, callbacks_may_be_late)
                                      .name = "fill",
                                      .box = { 16, 1, 1, { 0 }, { 0 } },
                                      .elem_bytes = 1,
-                                     .value = &one,
-                                     .may_skip = 1 };
+                                     .value = &one };
     const struct rd_command command[] = {
         fill,
         { .kind = RD_COMMAND_LAUNCH,
           .name = "gate",
           .launch = launch_gate,
-          .launch_context = &g,
-          .may_skip = 1 },
+          .launch_context = &g },
         fill,
     };
     const uint8_t open[] = { 0, 1, 0 };

@@ -171,7 +171,6 @@ static void random_move(uint64_t *seed, struct moves *m, uint32_t i)
     c->value = m->value[i];
     c->count_values = below(seed, 3) ? 0 : 1 + below(seed, 3);
     c->count_at = (uint32_t)(i * sizeof m->count[0]);
-    c->may_skip = 1;
 }
 
 static struct rd_box_move counted(const struct rd_command *c, const int64_t *count)
