@@ -2,11 +2,12 @@
 /* Segments as command buffers (cl_khr_command_buffer): one enqueue for all of a segment's nodes.
  *
  * Only where nothing changes from replay to replay but the data: every argument an address of a
- * slot, a value or local memory. A call that skips a node is enqueued node by node. It is recorded with kernel objects of its own,
- * since drivers let arguments that are set later leak into a recording. A recording is not always
- * faster (PoCL: mostly slower), so it is tried: the first submissions of which nothing else is in
- * the queue go to the device one way and the other in turn, and the faster one stays. They are
- * replays like any other: a trial costs no work that is not wanted. */
+ * slot, a value or local memory. A call that skips a node is enqueued node by node. It is recorded
+ * with kernel objects of its own, since drivers let arguments that are set later leak into a
+ * recording. A recording is not always faster (PoCL: mostly slower), so it is tried: the first
+ * submissions of which nothing else is in the queue go to the device one way and the other in turn,
+ * and the faster one stays. They are replays like any other: a trial costs no work that is not
+ * wanted. */
 #include "src/base/os.h"
 #include "src/device/opencl_state.h"
 
