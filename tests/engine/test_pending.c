@@ -185,11 +185,16 @@ static void wait_called_off(const struct et_mode *mode, uint32_t workers)
     rondo_result r;
     ET_OK(rondo_counter_create(rt, 1, &c));
     ET_OK(rondo_subgraph_create(rt, NULL, &g));
+    /* The token keeps the second replay's from failing first. */
+    rondo_slot turn =
+        rondo_subgraph_slot(g, &(rondo_slot_desc){ .name = "turn", .shape = { 0, { 1 }, { 0 } } });
+    rondo_access access = rondo_read_write(turn, rondo_whole());
     ET_HANDLE(rondo_record_task(g, &(rondo_task_desc){ .name = "fails",
                                                        .fn = fail_when_told,
                                                        .context = &go,
-                                                       .on = RONDO_CPU(workers - 1),
-                                                       .flags = RONDO_NO_ACCESS }));
+                                                       .accesses = &access,
+                                                       .access_count = 1,
+                                                       .on = RONDO_CPU(workers - 1) }));
     rondo_node wait =
         rondo_record_wait(g, &(rondo_sync_desc){ .counter = c, .first = 1, .step = 1 });
     ET_HANDLE(counting_task(g, "behind", &behind, wait));
@@ -201,7 +206,8 @@ static void wait_called_off(const struct et_mode *mode, uint32_t workers)
     ET_OK(rondo_event_result(event[0], &r));
     cr_assert_eq(r.status, RONDO_ERR_FAILED);
     ET_OK(rondo_event_result(event[1], &r));
-    cr_assert_eq(r.status, RONDO_ERR_CANCELLED);
+    cr_assert_eq(r.status, RONDO_ERR_CANCELLED, "%s, %u workers: %s at %s: %s", mode->name, workers,
+                 rondo_status_string(r.status), r.node, r.message);
     cr_assert_eq(behind, 1);
     ET_OK(rondo_exec_destroy(exec));
     ET_OK(rondo_subgraph_destroy(g));
