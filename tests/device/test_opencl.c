@@ -527,10 +527,7 @@ Test(opencl, callbacks_may_be_late)
                                      .value = &one };
     const struct rd_command command[] = {
         fill,
-        { .kind = RD_COMMAND_LAUNCH,
-          .name = "gate",
-          .launch = launch_gate,
-          .launch_context = &g },
+        { .kind = RD_COMMAND_LAUNCH, .name = "gate", .launch = launch_gate, .launch_context = &g },
         fill,
     };
     const uint8_t open[] = { 0, 1, 0 };

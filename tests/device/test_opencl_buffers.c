@@ -240,11 +240,9 @@ Test(opencl_buffers, not_what_changes)
     w.r.ops->segment_free(w.segment);
     make_segment(&w, 2);
     for (int i = 0; i < 60; i++) {
-        const uint8_t skip[] = { (uint8_t)!(i % 3), (uint8_t)(i % 3 != 0) };
+        const uint8_t skip[] = { (uint8_t) !(i % 3), (uint8_t)(i % 3 != 0) };
         void *base[] = { w.a, NULL, w.b };
-        struct rd_segment_call call = { .base = base,
-                                        .skip = skip,
-                                        .frame = (uint32_t)i % FRAMES };
+        struct rd_segment_call call = { .base = base, .skip = skip, .frame = (uint32_t)i % FRAMES };
         rig_submit(&w.r, w.segment, &call);
         rig_await(&w.r.progress, w.r.value);
     }
