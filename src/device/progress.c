@@ -13,19 +13,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-static void raise_to(struct rd_source *s, uint64_t value)
-{
-    uint64_t now = rd_load_relaxed(&s->done);
-    while (now < value)
-        if (rd_cas_acq_rel(&s->done, &now, value)) {
-            rd_fence(); /* partner: a waiter's between registering and its look at `done` */
-            if (rd_load_relaxed(&s->wake))
-                rd_park_wake(&s->wake);
-            return;
-        }
-}
-
-void rd_progress_reach(struct rd_progress *p, uint64_t value) { raise_to(p->source, value); }
+void rd_progress_reach(struct rd_progress *p, uint64_t value) { rd_source_raise(p->source, value); }
 
 void rd_progress_fail(struct rd_progress *p, const char *why)
 {
@@ -37,5 +25,5 @@ void rd_progress_fail(struct rd_progress *p, const char *why)
         rd_store_release(&p->failed, 1); /* pairs with the acquire of who reads `why` */
     }
     pthread_mutex_unlock(&lock);
-    raise_to(s, RD_PROGRESS_LOST);
+    rd_source_raise(s, RD_PROGRESS_LOST);
 }

@@ -59,22 +59,9 @@ void rd_counter_unref(struct rd_counter_object *c)
     rd_runtime_unref(rt);
 }
 
-static void wake(struct rd_source *s)
-{
-    rd_fence(); /* partner: a waiter's between registering and its look at `done` */
-    if (rd_load_relaxed(&s->wake))
-        rd_park_wake(&s->wake);
-}
-
 void rd_counter_raise(struct rd_counter_object *c, uint64_t value)
 {
-    rd_atomic64 *done = &c->source->done;
-    uint64_t now = rd_load_relaxed(done);
-    while (now < value)
-        if (rd_cas_acq_rel(done, &now, value)) {
-            wake(c->source);
-            return;
-        }
+    rd_source_raise(c->source, value);
 }
 
 int rd_counter_add(struct rd_counter_object *c, uint64_t more, uint64_t *value)
@@ -88,6 +75,6 @@ int rd_counter_add(struct rd_counter_object *c, uint64_t more, uint64_t *value)
     } while (!rd_cas_acq_rel(done, &now, sum));
     *value = sum;
     if (more)
-        wake(c->source);
+        rd_source_wake(c->source);
     return 1;
 }

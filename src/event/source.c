@@ -80,3 +80,20 @@ struct rd_source *rd_source_find(uint64_t source)
     /* A generation not given out yet: no event of ours. */
     return s && source >> 32 && source >> 32 <= rd_load_acquire(&s->generation) ? s : NULL;
 }
+
+void rd_source_wake(struct rd_source *s)
+{
+    rd_fence(); /* partner: a waiter's between registering and its look at `done` */
+    if (rd_load_relaxed(&s->wake))
+        rd_park_wake(&s->wake);
+}
+
+void rd_source_raise(struct rd_source *s, uint64_t value)
+{
+    uint64_t now = rd_load_relaxed(&s->done);
+    while (now < value)
+        if (rd_cas_acq_rel(&s->done, &now, value)) {
+            rd_source_wake(s);
+            return;
+        }
+}

@@ -53,6 +53,11 @@ static inline int rd_source_is_old(struct rd_source *s, uint64_t source)
     return rd_load_acquire(&s->generation) != source >> 32;
 }
 
+/* Raises `done` to a value if it is less, and wakes who waits: by any number of threads at once. */
+void rd_source_raise(struct rd_source *s, uint64_t value);
+/* The fence and the look that follow a change of `done` made otherwise. */
+void rd_source_wake(struct rd_source *s);
+
 /* Whether the event {source, count} is complete; `s` is its record. */
 static inline int rd_source_reached(struct rd_source *s, uint64_t source, uint64_t count)
 {
