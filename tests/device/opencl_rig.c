@@ -18,7 +18,7 @@ static struct {
     int64_t live[RIG_OBJECTS];
     uint64_t countdown;
     int error, end;
-    const char *only, *failed;
+    const char *failed;
     const char *name[NAMES_MAX];
     uint64_t made[NAMES_MAX];
 } seen = { .end = 1 };
@@ -47,7 +47,7 @@ static int fail(void *context, const char *call)
     int error = 0;
     (void)context;
     pthread_mutex_lock(&lock);
-    if (seen.countdown && (!seen.only || !strcmp(seen.only, call)) && !--seen.countdown) {
+    if (seen.countdown && !--seen.countdown) {
         error = seen.error;
         seen.failed = call;
     }
@@ -143,12 +143,6 @@ void rig_fail(uint64_t nth, int error)
     seen.countdown = nth;
     seen.error = error;
     seen.failed = NULL;
-    pthread_mutex_unlock(&lock);
-}
-void rig_fail_only(const char *call)
-{
-    pthread_mutex_lock(&lock);
-    seen.only = call;
     pthread_mutex_unlock(&lock);
 }
 const char *rig_failed(void)

@@ -61,8 +61,6 @@ int64_t rig_live(enum rig_object object);
 void rig_none_live(const char *when);
 /* The n-th call from now on that may fail does, with `error`; 0: none does. */
 void rig_fail(uint64_t nth, int error);
-/* Only calls of that name count for rig_fail; NULL: all. */
-void rig_fail_only(const char *call);
 /* What failed on purpose, NULL: nothing since rig_fail. */
 const char *rig_failed(void);
 /* Calls made so far of that name. */
