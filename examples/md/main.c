@@ -46,7 +46,7 @@ static void help(void)
         "  --help           this text\n"
         "\n"
         "exit status: 0 done, 1 the run failed or results differ, 2 bad input or usage, 3 no such\n"
-        "usage");
+        "device");
 }
 
 /* ---- the command line */
