@@ -26,10 +26,11 @@
 #define RD_COMPILE_RESIDENCY_H
 
 #include "src/base/boxes.h"
+#include "src/device/devices.h"
 #include "subgraph/subgraph.h"
 
 /* Memory numbers: 0 the host's, 1 + d device d's. */
-enum { RD_MEMORIES_MAX = 17, RD_BOXES_MOST = 64 };
+enum { RD_BOXES_MOST = 64 };
 
 struct rd_residency_input {
     const struct rd_subgraph *g; /* expanded */

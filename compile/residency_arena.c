@@ -66,7 +66,7 @@ static uint64_t find_gap(const struct rd_resid *w, const struct rd_arena *a, uin
 {
     uint64_t end = 0;
     for (*at = 0; *at < a->live.count; ++*at) {
-        const struct rd_place *p = &w->places.item[a->live.item[*at]];
+        const struct rd_resid_place *p = &w->places.item[a->live.item[*at]];
         if (p->offset - end >= bytes)
             return end;
         end = p->offset + p->bytes;
@@ -126,7 +126,7 @@ static uint32_t take(struct rd_resid *w, uint32_t line, uint32_t memory, const r
 {
     struct rd_arena *a = &w->arena[memory];
     uint64_t bytes = rd_resid_place_bytes(&w->line[line], box), offset;
-    struct rd_place *p;
+    struct rd_resid_place *p;
     size_t at;
     offset = find_gap(w, a, bytes, &at);
     if (offset == UINT64_MAX)
@@ -145,7 +145,6 @@ static uint32_t take(struct rd_resid *w, uint32_t line, uint32_t memory, const r
     memset(p, 0, sizeof *p);
     p->line = line;
     p->memory = memory;
-    p->live = 1;
     p->offset = offset;
     p->bytes = bytes;
     p->box = *box;
@@ -159,7 +158,7 @@ static uint32_t take(struct rd_resid *w, uint32_t line, uint32_t memory, const r
 
 static void release(struct rd_resid *w, uint32_t place)
 {
-    struct rd_place *p = &w->places.item[place - 1];
+    struct rd_resid_place *p = &w->places.item[place - 1];
     struct rd_arena *a = &w->arena[p->memory];
     uint32_t *link = &w->line[p->line].place;
     size_t i;
@@ -169,7 +168,6 @@ static void release(struct rd_resid *w, uint32_t place)
     for (i = 0; a->live.item[i] != place - 1; i++) {}
     memmove(a->live.item + i, a->live.item + i + 1, (a->live.count - i - 1) * sizeof *a->live.item);
     a->live.count--;
-    p->live = 0;
     rd_boxes_free(w->alloc, &p->current);
 }
 
@@ -178,7 +176,7 @@ static void release(struct rd_resid *w, uint32_t place)
 /* What of a place is nowhere else. */
 static void alone_in(struct rd_resid *w, uint32_t place, struct rd_boxes *alone)
 {
-    const struct rd_place *p = &w->places.item[place - 1];
+    const struct rd_resid_place *p = &w->places.item[place - 1];
     uint32_t m, q;
     int failed = rd_boxes_copy(w->alloc, alone, &p->current);
     for (m = 0; m < w->memories; m++)
@@ -215,7 +213,7 @@ static void give_up(struct rd_resid *w, uint32_t place)
 
 /* When a place is used, from a position on: the position of a visit, or never. It is looked for
  * again only when that has passed. */
-static uint32_t next_use(const struct rd_resid *w, struct rd_place *p, uint32_t position)
+static uint32_t next_use(const struct rd_resid *w, struct rd_resid_place *p, uint32_t position)
 {
     const struct rd_visit *v;
     if (p->used < position || !p->used) {
@@ -232,7 +230,7 @@ static int evict(struct rd_resid *w, uint32_t memory)
     uint32_t latest = 0, victim = 0, next;
     size_t i;
     for (i = 0; i < a->live.count && latest != RD_NOWHERE; i++) {
-        struct rd_place *p = &w->places.item[a->live.item[i]];
+        struct rd_resid_place *p = &w->places.item[a->live.item[i]];
         if (p->pinned == w->position + 1)
             continue;
         next = next_use(w, p, w->position);

@@ -389,8 +389,6 @@ static void take_visit(struct rd_resid *w, uint32_t position, uint32_t node, uin
 {
     const struct rd_access *a = &w->g->accesses.item[w->g->nodes.item[node].access + i];
     v->position = position;
-    v->node = node;
-    v->access = w->g->nodes.item[node].access + i;
     v->memory = memory_of(w->g, node, i);
     v->mode = a->mode & RONDO_READ_WRITE;
     if (v->mode & RONDO_WRITE && rd_resid_partial(w->g, node))

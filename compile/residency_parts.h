@@ -22,7 +22,7 @@ enum { RD_UNDECIDED = 255, RD_ZONES_MOST = 1024, RD_BUCKETS = 1024 };
 
 /* An access to a line, in the order of the walk. */
 struct rd_visit {
-    uint32_t position, node, access;
+    uint32_t position;
     uint8_t memory; /* RD_UNDECIDED: of a copy or fill that may run anywhere */
     uint8_t mode;   /* RONDO_READ, _WRITE */
     rondo_region hull;
@@ -54,26 +54,19 @@ struct rd_line {
 };
 
 /* A part of an arena while it holds a part of a line. */
-struct rd_place {
+struct rd_resid_place {
     uint32_t line, memory, twin, next;
     uint32_t pinned; /* position + 1 of the node that uses it */
     uint32_t used;   /* the position where it is used next, as far as that was looked for */
-    int live;
     uint64_t offset, bytes;
     rondo_region box;
     struct rd_boxes current;
 };
 
-#define RD_LIST(T)              \
-    struct {                    \
-        T *item;                \
-        size_t count, capacity; \
-    }
-
 struct rd_arena {
     uint64_t budget;        /* UINT64_MAX: no limit */
     uint64_t top;           /* the end of the highest place so far */
-    RD_LIST(uint32_t) live; /* places by offset */
+    RD_POOL(uint32_t) live; /* places by offset */
 };
 
 /* What is chosen of a copy or fill. */
@@ -92,7 +85,7 @@ struct rd_resid {
     /* the order (residency_bodies.c) */
     const uint32_t *order; /* by position; NULL: by index */
     uint32_t *own_order;
-    RD_LIST(uint32_t) fences; /* positions of nodes that touch everything */
+    RD_POOL(uint32_t) fences; /* positions of nodes that touch everything */
     /* what is walked */
     uint32_t *line_of; /* by slot; RD_NOWHERE: the host's alone */
     struct rd_body *body;
@@ -110,14 +103,14 @@ struct rd_resid {
     uint32_t walk, position;
     struct rd_boxes *current; /* by line and memory, of the host and of instances */
     uint32_t *twin_of;        /* by line and memory: index + 1 of an instance's twin */
-    RD_LIST(struct rd_place) places;
-    RD_LIST(uint32_t) away; /* lines */
+    RD_POOL(struct rd_resid_place) places;
+    RD_POOL(uint32_t) away; /* lines */
     struct rd_arena arena[RD_MEMORIES_MAX];
-    RD_LIST(struct rd_twin) twins;
-    RD_LIST(uint32_t) twin_before;    /* by twin: index + 1 of the bucket's one before */
+    RD_POOL(struct rd_twin) twins;
+    RD_POOL(uint32_t) twin_before;    /* by twin: index + 1 of the bucket's one before */
     uint32_t twin_bucket[RD_BUCKETS]; /* index + 1 of the latest one in an arena */
-    RD_LIST(struct rd_route) routes;
-    RD_LIST(struct rd_turn) turns;
+    RD_POOL(struct rd_route) routes;
+    RD_POOL(struct rd_turn) turns;
     uint32_t *slot_of_access;
     uint32_t *place_of; /* by access: index + 1; 0: none */
     uint8_t *memory_of; /* by access: of the node under way */

@@ -67,13 +67,5 @@ static inline size_t rd_box_span(const rondo_shape *s, const rd_box *b)
     return (size_t)(b->count[2] - 1) * s->pitch_bytes[1] +
            (size_t)(b->count[1] - 1) * s->pitch_bytes[0] + (size_t)b->count[0] * s->elem_bytes;
 }
-static inline int rd_boxes_meet(const rd_box *a, const rd_box *b)
-{
-    int d;
-    for (d = 0; d < 3; d++)
-        if (a->first[d] + a->count[d] <= b->first[d] || b->first[d] + b->count[d] <= a->first[d])
-            return 0;
-    return 1;
-}
 
 #endif

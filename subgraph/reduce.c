@@ -8,6 +8,8 @@
  * may not meet a run ends it. The order of adding is that of the recording, element by element,
  * whatever runs there are: the same bits always. */
 #include "subgraph/reduce.h"
+
+#include "src/base/boxes.h"
 #include "subgraph/memory.h"
 
 #include <string.h>
@@ -70,7 +72,7 @@ static void end_run(struct rd_reductions *r, const struct rd_access *a)
     if (!run)
         return;
     for (b = 0; b < boxes; b++)
-        meet |= rd_boxes_meet(&run->hull, &box[b]);
+        meet |= rd_box_meets(&run->hull, &box[b]);
     if (run->slot != a->slot || meet)
         r->open[root_of(r->family, a->slot)] = 0;
 }

@@ -8,7 +8,7 @@
 enum { RD_DEVICES_MAX = 16 };
 
 /* Memories by number: 0 the host's (pinned or not), 1 + i that of RONDO_GPU(i). */
-enum { RD_MEMORY_HOST = 0 };
+enum { RD_MEMORY_HOST = 0, RD_MEMORIES_MAX = 1 + RD_DEVICES_MAX };
 
 struct rd_device {
     const struct rd_backend_ops *ops;

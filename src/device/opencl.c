@@ -206,14 +206,12 @@ static void learn(struct rd_opencl_device *d)
     cl_device_exec_capabilities exec;
     cl_device_command_buffer_capabilities_khr buffers;
     cl_device_type type;
-    size_t group;
     struct rd_backend *b = d->backend;
     const struct rd_opencl_watch *w = rd_load_acquire(&rd_opencl_watching);
     uint32_t without = w ? w->without : 0;
     ask(b, d->id, CL_DEVICE_SVM_CAPABILITIES, &svm, sizeof svm);
     ask(b, d->id, CL_DEVICE_EXECUTION_CAPABILITIES, &exec, sizeof exec);
     ask(b, d->id, CL_DEVICE_TYPE, &type, sizeof type);
-    ask(b, d->id, CL_DEVICE_MAX_WORK_GROUP_SIZE, &group, sizeof group);
     ask(b, d->id, CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR, &buffers, sizeof buffers);
     d->fine = (svm & CL_DEVICE_SVM_FINE_GRAIN_BUFFER) && !(without & RD_OPENCL_NO_FINE);
     d->system = (svm & CL_DEVICE_SVM_FINE_GRAIN_SYSTEM) != 0;
@@ -221,7 +219,6 @@ static void learn(struct rd_opencl_device *d)
                 !(without & RD_OPENCL_NO_NATIVE);
     if (buffers & CL_COMMAND_BUFFER_CAPABILITY_SIMULTANEOUS_USE_KHR && b->buffers)
         find_buffer_calls(d);
-    d->group_max = group;
 }
 
 static rondo_status add_device(struct rd_backend *b, cl_device_id id, cl_platform_id platform,

@@ -34,7 +34,6 @@
     X(clGetKernelInfo)                    \
     X(clGetKernelWorkGroupInfo)           \
     X(clGetPlatformIDs)                   \
-    X(clGetPlatformInfo)                  \
     X(clGetProgramBuildInfo)              \
     X(clReleaseCommandQueue)              \
     X(clReleaseContext)                   \

@@ -42,7 +42,6 @@ struct rd_opencl_device {
         clEnqueueCommandBufferKHR_fn enqueue;
         clReleaseCommandBufferKHR_fn release;
     } buffer;
-    uint64_t group_max; /* work items of a group */
     /* For what is no part of a replay. */
     pthread_mutex_t lock;
     cl_command_queue queue;

@@ -141,7 +141,6 @@ static rondo_status make_queue(struct rd_exec *x, struct rd_exec_place *p)
         return rd_error(RONDO_ERR_MEMORY, "exec '%s': no memory for a device's queue",
                         x->program.exec_name);
     pthread_mutex_init(&q->lock, NULL);
-    p->has_lock = 1;
     return q->device->ops->queue_new(q->device->backend, q->device->index, &q->progress, &q->queue);
 }
 
@@ -170,12 +169,12 @@ static rondo_status make_segment(struct rd_exec *x, const struct rd_subgraph *e,
     const struct rd_segment_plan *plan = &d->plan->segment[segment];
     struct rd_segment_run *r = &d->run[segment];
     struct rd_command *c = rd_scratch_zeroed(&d->pool, plan->count, sizeof *c);
+    const uint32_t frames = rd_core_frames(x->window);
     rondo_status status = RONDO_OK;
     r->queue = &d->place[d->place_of[plan->device] - 1].queue;
-    r->frames = rd_core_frames(x->window);
     r->settle_pend = x->program.pend_of[plan->settle];
     r->member = rd_scratch_zeroed(&d->pool, plan->count, sizeof *r->member);
-    r->skip = rd_scratch_zeroed(&d->pool, (size_t)plan->count * r->frames, 1);
+    r->skip = rd_scratch_zeroed(&d->pool, (size_t)plan->count * frames, 1);
     r->times = rd_scratch_zeroed(&d->pool, plan->count, sizeof *r->times);
     if (!c || !r->member || !r->skip || !r->times)
         return no_memory(e);
@@ -190,7 +189,7 @@ static rondo_status make_segment(struct rd_exec *x, const struct rd_subgraph *e,
     r->members = plan->count;
     r->lead = lead_of(x, segment);
     describe_run(x, r);
-    status = r->queue->device->ops->segment_new(r->queue->queue, c, plan->count, r->frames,
+    status = r->queue->device->ops->segment_new(r->queue->queue, c, plan->count, frames,
                                                 x->params_bytes, &r->segment);
     return status ? name_segment(x, r, status) : RONDO_OK;
 }
@@ -221,10 +220,10 @@ static void end_place(struct rd_exec *x, struct rd_exec_place *p)
     if (q->queue)
         q->device->ops->queue_free(q->queue);
     rd_segment_queue_end(q);
-    if (p->has_lock)
+    if (q->progress.source) {
         pthread_mutex_destroy(&q->lock);
-    if (q->progress.source)
         rd_runtime_source_end(x->rt, q->progress.source);
+    }
 }
 
 void rd_exec_devices_end(struct rd_exec *x)

@@ -19,7 +19,6 @@ enum { RD_SUBMIT_NS = 5000, RD_ENQUEUE_NS = 1000 };
  * and helpers: one that submits, one for settles and members. */
 struct rd_exec_place {
     struct rd_segment_queue queue;
-    int has_lock;
 };
 
 struct rd_exec_devices {

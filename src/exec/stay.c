@@ -104,7 +104,7 @@ void rd_exec_stay_free(struct rd_exec *x)
         return;
     rd_keeper_leave(x->rt, &s->holder);
     for (uint32_t i = 0; i < s->stays; i++) {
-        for (uint32_t m = 0; m < 1 + RD_DEVICES_MAX; m++) {
+        for (uint32_t m = 0; m < RD_MEMORIES_MAX; m++) {
             rd_boxes_free(a, &s->stay[i].need[m]);
             rd_boxes_free(a, &s->stay[i].hold[m]);
         }

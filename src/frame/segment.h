@@ -45,7 +45,7 @@ struct rd_segment_run {
     struct rd_segment_queue *queue;
     struct rd_segment *segment;
     struct rd_segment_member *member; /* commands of the segment have the same numbers */
-    uint32_t members, frames;
+    uint32_t members;
     uint32_t lead;                 /* the node that it is called after */
     uint32_t settle_pend;          /* index + 1 in a frame's `pend` */
     uint8_t *skip;                 /* `members` of each frame */

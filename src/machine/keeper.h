@@ -40,8 +40,8 @@
 
 /* What an exec relies on and leaves behind of one of its buffers. */
 struct rd_stay {
-    struct rd_buffer *buffer;                                           /* referenced by the exec */
-    struct rd_boxes need[1 + RD_DEVICES_MAX], hold[1 + RD_DEVICES_MAX]; /* by memory */
+    struct rd_buffer *buffer;                                     /* referenced by the exec */
+    struct rd_boxes need[RD_MEMORIES_MAX], hold[RD_MEMORIES_MAX]; /* by memory */
     struct rd_boxes written;
 };
 

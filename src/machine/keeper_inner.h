@@ -11,8 +11,6 @@
 
 #include <pthread.h>
 
-enum { RD_KEEP_MEMORIES = 1 + RD_DEVICES_MAX };
-
 /* Boxes of a buffer that are copied from one instance to another. from == to: they are overwritten
  * by a pattern, since they are out of date there (RONDO_DEVICE_POISON). */
 struct rd_carry {
@@ -50,9 +48,9 @@ struct rd_job {
 
 struct rd_keep {
     struct rd_buffer *buffer;
-    struct rd_keep *next, **link;                  /* all of a runtime's; under `lock` */
-    struct rd_instance instance[RD_KEEP_MEMORIES]; /* under `lock`; once made they stay */
-    struct rd_boxes current[RD_KEEP_MEMORIES];     /* in one's turn */
+    struct rd_keep *next, **link;                 /* all of a runtime's; under `lock` */
+    struct rd_instance instance[RD_MEMORIES_MAX]; /* under `lock`; once made they stay */
+    struct rd_boxes current[RD_MEMORIES_MAX];     /* in one's turn */
     struct rd_job *last;    /* referenced; the last copies queued that touch it; under `lock` */
     struct rd_taker **user; /* under `lock` */
     size_t users, user_room;

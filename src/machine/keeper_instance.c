@@ -48,7 +48,7 @@ static int add_users(struct rd_keep *k)
 
 static void free_keep(struct rd_allocator *a, struct rd_keep *k)
 {
-    for (uint32_t m = 0; m < RD_KEEP_MEMORIES; m++)
+    for (uint32_t m = 0; m < RD_MEMORIES_MAX; m++)
         rd_boxes_free(a, &k->current[m]);
     rd_free_array(a, k->user, k->user_room, sizeof *k->user);
     rd_free(a, k, sizeof *k);
@@ -257,7 +257,7 @@ void rd_keeper_forget(struct rd_buffer *b)
     if (k->next)
         k->next->link = k->link;
     pthread_mutex_unlock(&keeper->lock);
-    for (uint32_t m = 1; m < RD_KEEP_MEMORIES; m++)
+    for (uint32_t m = 1; m < RD_MEMORIES_MAX; m++)
         free_instance(k, m);
     if (k->last)
         rd_fetch_unref(&k->last->fetch);

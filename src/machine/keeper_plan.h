@@ -11,10 +11,10 @@
 struct rd_subject {
     struct rd_keep *keep; /* its buffer is referenced */
     struct rd_subject *next;
-    struct rd_boxes will[RD_KEEP_MEMORIES];  /* be current */
-    struct rd_boxes stale[RD_KEEP_MEMORIES]; /* is to be overwritten, as it is current no more */
-    struct rd_job *last;                     /* referenced: the keep's before */
-    int copied;                              /* a copy touches it */
+    struct rd_boxes will[RD_MEMORIES_MAX];  /* be current */
+    struct rd_boxes stale[RD_MEMORIES_MAX]; /* is to be overwritten, as it is current no more */
+    struct rd_job *last;                    /* referenced: the keep's before */
+    int copied;                             /* a copy touches it */
 };
 
 struct rd_plan {
