@@ -294,6 +294,7 @@ static int make_track(struct rd_core *c, uint32_t number)
 rondo_status rd_core_new(struct rd_exec *x, struct rd_plan *plan, enum rd_core_kind kind,
                          struct rd_core **core)
 {
+    static rd_atomic64 cores;
     struct rd_allocator *a = &x->rt->alloc;
     struct rd_core *c = rd_zalloc(a, sizeof *c, RD_LINE);
     rondo_status status = RONDO_OK;
@@ -305,6 +306,7 @@ rondo_status rd_core_new(struct rd_exec *x, struct rd_plan *plan, enum rd_core_k
     c->series = x->series;
     c->plan = plan;
     c->kind = kind;
+    c->serial = rd_add_relaxed(&cores, 1); /* only unique */
     c->tracks = x->tracks;
     c->window = x->window;
     rd_core_let(c);

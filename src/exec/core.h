@@ -16,6 +16,7 @@ struct rd_core {
     struct rd_plan *plan; /* its own */
     enum rd_core_kind kind;
     uint32_t number; /* in the series */
+    uint64_t serial; /* no other core of the process has or had it */
     int in_series, attached;
     rd_atomic32 retired; /* its exec has another one for what it did */
     rd_atomic32 rests;   /* its lanes are on no agenda; changed under both locks */

@@ -4,9 +4,15 @@
  * holds a lock must not run a stranger's task that wants it). A seat is given back before the
  * caller parks.
  *
- * Who sleeps registers with the event, whose completion wakes it. The lanes it drove are the
- * worker's again, which is poked; if cpu 0 is adopted, perhaps nobody is there: then the caller
- * registers in what its lanes wait for as well, sleeps at most 1 ms, and drives on. */
+ * A lane that is given back in the middle of a replay is *left*: somebody has to look after it. The
+ * caller does while it only looks around; before it drives another lane, or when it goes away, it
+ * pokes the worker.
+ *
+ * Who sleeps registers with the event, whose completion wakes it. At first it also registers in
+ * what its lanes wait for, if it knows that of all of them, and drives on when one is met: one
+ * thread less is woken on the way. If that takes longer the lanes are the worker's again, which is
+ * poked; if cpu 0 is adopted, perhaps nobody is there: then the caller goes on like that, and
+ * sleeps at most 1 ms at a time. */
 #include "src/exec/exec.h"
 
 #include "compile/run/lane.h"
@@ -20,6 +26,8 @@
 #include <stdio.h>
 
 enum { PARK_NS = 100000000, PARK_AFTER_NS = 50000, PARK_MIN_NS = 50000, PARK_MAX_NS = 1000000 };
+/* How long a caller sleeps that keeps its lanes. */
+enum { KEEP_NS = 2000000 };
 /* How long a caller looks on whose lanes a worker drives, where workers have all the CPUs: it looks
  * on where one of them would work. */
 enum { ONLOOKER_NS = 5000 };
@@ -34,16 +42,22 @@ struct waiter {
     int drain;          /* drive on while the lane has work, also when the event is complete */
     int clean;          /* complete, and no replay of the exec up to then had failed */
     uint32_t lanes;     /* of the exec's cpu 0 and devices, at the last look */
-    uint32_t notes;     /* lanes left in vain since the last progress */
+    uint32_t notes;     /* lanes looked at in vain since the last progress or sleep */
+    uint32_t noted;     /* entries of `note` */
+    int stray;          /* a lane is left of which there is no note */
+    int kept;           /* it has slept with its lanes since the last progress */
     int prepared;       /* what follows is filled */
     uint32_t turn;      /* goes round the lanes */
     int adopted;        /* the exec's cpu 0 is */
     int64_t park_after_ns, stall_ns, timeout;
     struct rd_watch watch;
-    /* What those lanes waited for. */
-    struct {
+    /* What lanes waited for when they were given back since the last progress. A lane may be gone
+     * by now, with its core, and another one be there. */
+    struct note {
         struct rd_lane *lane;
+        uint64_t core; /* its serial */
         struct rd_unmet unmet;
+        int left;
     } note[NOTES];
 };
 
@@ -165,6 +179,90 @@ static struct rd_lane *take_lane(struct waiter *w)
     return taken;
 }
 
+/* ---- lanes that are left */
+
+/* The caller has the lane's seat, or is in the read section in which it gave it back. */
+static struct note *note_of(struct waiter *w, const struct rd_lane *l)
+{
+    for (uint32_t i = 0; i < w->noted; i++)
+        if (w->note[i].lane == l && w->note[i].core == l->track->core->serial)
+            return &w->note[i];
+    return NULL;
+}
+
+static void note(struct waiter *w, struct rd_lane *l)
+{
+    struct note *n = note_of(w, l);
+    w->notes++;
+    if (!n && w->noted < NOTES)
+        n = &w->note[w->noted++];
+    if (n)
+        *n = (struct note){ l, l->track->core->serial, l->unmet, 0 };
+}
+
+static int any_left(const struct waiter *w)
+{
+    int any = w->stray;
+    for (uint32_t i = 0; i < w->noted; i++)
+        any |= w->note[i].left;
+    return any;
+}
+
+static void leave(struct waiter *w, const struct rd_lane *l)
+{
+    struct note *n = note_of(w, l);
+    if (n)
+        n->left = 1;
+    else
+        w->stray = 1;
+}
+
+/* The lanes that were left are the worker's. It may be dozing, because callers drove them so far:
+ * this one stops. Inside a read section. */
+static void poke(struct waiter *w, struct rd_exec *x)
+{
+    rd_worker_poke(&x->rt->workers[x->processor[0]]);
+    w->stray = 0;
+    for (uint32_t i = 0; i < w->noted; i++)
+        w->note[i].left = 0;
+}
+
+/* An exec that is found no more is being destroyed: the worker dozes and looks by itself. */
+static void hand_over(struct waiter *w)
+{
+    struct rd_exec *x;
+    rd_rcu_read_lock();
+    x = exec_of(w);
+    if (x)
+        poke(w, x);
+    rd_rcu_read_unlock();
+}
+
+static void hand_over_left(struct waiter *w)
+{
+    if (RD_UNLIKELY(any_left(w)))
+        hand_over(w);
+}
+
+/* The caller is about to drive the lane: if that may take long, others are not kept waiting. */
+static void begin_lane(struct waiter *w, struct rd_lane *l)
+{
+    struct note *n = note_of(w, l);
+    if (n)
+        n->left = 0;
+    if (!n || rd_unmet_is_met(&l->unmet))
+        hand_over_left(w);
+}
+
+static void note_progress(struct waiter *w)
+{
+    w->idle_since = 0;
+    w->timeout = PARK_MIN_NS;
+    hand_over_left(w);
+    w->notes = w->noted = 0;
+    w->kept = 0;
+}
+
 /* ---- driving */
 
 /* `over`: the event was seen complete before. */
@@ -183,7 +281,9 @@ static void give_back(struct waiter *w, struct rd_lane *l, int over)
     if (owed)
         rd_lane_pay(l, owed);
     if (RD_UNLIKELY(rd_lane_left_work(t, replay, begun)))
-        rd_worker_poke(&x->rt->workers[x->processor[0]]);
+        leave(w, l);
+    if (over && any_left(w)) /* the caller goes away, and may not find the exec later */
+        poke(w, x);
     w->clean =
         over && !rd_load_relaxed(&x->series->failures.bad); /* the event's end was acquired */
     rd_rcu_read_unlock();
@@ -221,21 +321,14 @@ static void look_on(void)
         rd_os.yield();
 }
 
-static void note(struct waiter *w, struct rd_lane *l)
-{
-    w->note[w->notes % NOTES].lane = l;
-    w->note[w->notes % NOTES].unmet = l->unmet;
-    w->notes++;
-}
-
 /* Where workers have all the CPUs, the caller is on the CPU of one of them. Unless that is the one
  * whose lane it drives, the two share a CPU while another is idle, and each waits for the other's
  * lane; the kernel takes milliseconds to see that. */
 static void take_place(const struct rd_lane *l)
 {
     const struct rd_exec *x = l->track->exec;
-    if (l->track->lanes > 1 && rd_spin_polls() && !rd_load_relaxed(&rd_spin.spare) &&
-        x->processor[0] >= x->rt->adopted)
+    if (l->track->lanes - l->track->device_lanes > 1 && rd_spin_polls() &&
+        !rd_load_relaxed(&rd_spin.spare) && x->processor[0] >= x->rt->adopted)
         rd_thread_go(x->rt->workers[x->processor[0]].cpu);
 }
 
@@ -247,6 +340,8 @@ static void drive(struct waiter *w, struct rd_lane *l)
     enum rd_advance state;
     int over;
     take_place(l);
+    if (w->noted || w->stray)
+        begin_lane(w, l);
     rd_task_depth++;
     rd_store_relaxed(&me->work, &l->work);
     for (;;) {
@@ -261,9 +356,7 @@ static void drive(struct waiter *w, struct rd_lane *l)
             l->owed = RD_OWES_NOTHING;
         }
         if (state == RD_PROGRESSED) {
-            w->idle_since = 0;
-            w->notes = 0;
-            w->timeout = PARK_MIN_NS;
+            note_progress(w);
         } else if (state != RD_BLOCKED || w->lanes > 1 || is_idle_long(w, 0)) {
             note(w, l);
             break;
@@ -280,22 +373,11 @@ static void drive(struct waiter *w, struct rd_lane *l)
 
 /* ---- sleeping */
 
-/* cpu 0's worker may be dozing, because callers drove the lane so far: this one stops. */
-static void hand_over(struct waiter *w)
-{
-    struct rd_exec *x;
-    rd_rcu_read_lock();
-    x = exec_of(w);
-    if (x)
-        rd_worker_poke(&x->rt->workers[x->processor[0]]);
-    rd_rcu_read_unlock();
-}
-
 /* The time at which a lane has something to do, or the caller; 0: none. */
 static int64_t time_of(const struct waiter *w)
 {
     int64_t time = w->deadline >= 0 ? w->deadline : 0;
-    for (uint32_t i = 0; i < w->notes && i < NOTES; i++) {
+    for (uint32_t i = 0; i < w->noted; i++) {
         int64_t until = w->note[i].unmet.until_ns;
         if (until && (!time || until < time))
             time = until;
@@ -303,12 +385,56 @@ static int64_t time_of(const struct waiter *w)
     return time;
 }
 
-static int any_met(const struct waiter *w)
+/* Whether the lane is still there. Inside a read section. */
+static int is_there(const struct rd_exec *x, const struct note *n)
 {
-    for (uint32_t i = 0; i < w->notes && i < NOTES; i++)
-        if (rd_unmet_is_met(&w->note[i].unmet))
-            return 1;
+    for (int k = 0; k < RD_CORES_MAX; k++) {
+        struct rd_core *c = rd_load_acquire(&x->series->live[k]);
+        for (uint32_t t = 0; c && c->serial == n->core && t < c->tracks; t++)
+            if (n->lane >= c->track[t].lane && n->lane < c->track[t].lane + c->track[t].lanes)
+                return 1;
+    }
     return 0;
+}
+
+/* Registers in what the lanes wait for. Whether nothing of it is met; lanes that are gone are
+ * forgotten. */
+static int register_notes(struct waiter *w)
+{
+    struct rd_exec *x;
+    int unmet = 1;
+    rd_rcu_read_lock();
+    x = exec_of(w);
+    for (uint32_t i = 0; i < w->noted; i++) {
+        if (!x || !is_there(x, &w->note[i]))
+            w->noted = 0;
+        else
+            rd_unmet_register(&w->note[i].unmet);
+    }
+    rd_fence(); /* orders the registration with the look; partners: those of the lanes' wakers */
+    for (uint32_t i = 0; i < w->noted; i++)
+        unmet &= !rd_unmet_is_met(&w->note[i].unmet);
+    rd_rcu_read_unlock();
+    return unmet;
+}
+
+/* Whether the caller sleeps with its lanes: where nobody else may be there, and else once. */
+static int keeps_lanes(const struct waiter *w)
+{
+    return w->adopted || (!w->kept && w->noted && w->noted == w->lanes);
+}
+
+/* How long to sleep at most. */
+static int64_t rest_of(struct waiter *w, int keeps)
+{
+    int64_t most = w->timeout;
+    if (!keeps)
+        return PARK_NS;
+    if (!w->adopted)
+        return KEEP_NS;
+    if (w->timeout < PARK_MAX_NS)
+        w->timeout *= 2;
+    return most;
 }
 
 static void park(struct waiter *w)
@@ -316,34 +442,30 @@ static void park(struct waiter *w)
     const struct rd_unmet event = { &w->source->done, w->count, &w->source->wake, &w->source->at,
                                     0 };
     uint32_t prepared = rd_park_prepare();
-    int64_t most = PARK_NS, time = time_of(w), left;
+    int keeps = keeps_lanes(w);
+    int64_t time = time_of(w), most, left;
     rd_unmet_register(&event);
-    for (uint32_t i = 0; w->adopted && i < w->notes && i < NOTES; i++)
-        rd_unmet_register(&w->note[i].unmet);
-    rd_fence(); /* orders the registration with the look; partners: rd_lane_end's, between done and
-                   wake, and those of the lanes' wakers */
+    if (keeps && !register_notes(w)) {
+        w->notes = 0;
+        return;
+    }
+    rd_fence(); /* orders the registration with the look; partner: rd_lane_end's, between done and
+                   wake */
     if (is_over(w))
         return;
-    if (w->adopted) {
-        if (any_met(w)) {
-            w->notes = 0;
-            return;
-        }
-        most = w->timeout;
-        if (w->timeout < PARK_MAX_NS)
-            w->timeout *= 2;
-    }
+    most = rest_of(w, keeps);
     if (time) {
         left = time - rd_os.now_ns() - (rd_spin_polls() ? EARLY_NS : 0);
         if (left <= 0)
             return;
         most = left < most ? left : most;
     }
-    if (!w->adopted)
+    if (!keeps)
         hand_over(w);
     rd_park_sleep(prepared, most);
     w->idle_since = 0;
     w->notes = 0;
+    w->kept = keeps;
 }
 
 /* Notes that callers wait for the count, so that cpu 0's worker leaves the lane to them. */
@@ -371,21 +493,15 @@ static uint64_t progress_of(const struct waiter *w, const struct rd_exec *x)
 /* Whether a lane that was driven is still there, and what it waited for is not a submit. */
 static int may_explain(const struct waiter *w, const struct rd_exec *x, uint32_t i)
 {
-    const struct rd_lane *l = w->note[i].lane;
-    for (int k = 0; k < RD_CORES_MAX; k++) {
-        struct rd_core *c = rd_load_acquire(&x->series->live[k]);
-        for (uint32_t t = 0; c && t < c->tracks; t++)
-            if (l >= c->track[t].lane && l < c->track[t].lane + c->track[t].lanes)
-                return w->note[i].unmet.wake != &c->track[t].submit_wake;
-    }
-    return 0;
+    const struct note *n = &w->note[i];
+    return is_there(x, n) && n->unmet.wake != &n->lane->track->submit_wake;
 }
 
 /* What one of the caller's lanes waits for; "" if it is not known. Inside a read section. */
 static void explain(const struct waiter *w, const struct rd_exec *x, char *text, size_t bytes)
 {
     text[0] = 0;
-    for (uint32_t i = 0; i < w->notes && i < NOTES; i++)
+    for (uint32_t i = 0; i < w->noted; i++)
         if (may_explain(w, x, i)) {
             struct rd_work *work = &w->note[i].lane->work;
             size_t used = (size_t)snprintf(text, bytes, "; ");
@@ -432,8 +548,8 @@ rondo_status rd_wait(struct rd_source *s, uint64_t id, uint64_t count, int64_t d
     w.deadline = deadline;
     w.idle_since = 0;
     w.drain = !clean;
-    w.lanes = w.notes = 0;
-    w.prepared = 0;
+    w.lanes = w.notes = w.noted = 0;
+    w.stray = w.kept = w.prepared = 0;
     for (;;) {
         w.clean = 0;
         if (!lane) {
@@ -444,13 +560,16 @@ rondo_status rd_wait(struct rd_source *s, uint64_t id, uint64_t count, int64_t d
         if (lane)
             drive(&w, lane);
         if (is_over(&w)) {
+            hand_over_left(&w);
             if (clean)
                 *clean = w.clean;
             return RONDO_OK;
         }
-        if (is_late(&w))
+        if (is_late(&w)) {
+            hand_over_left(&w);
             return rd_error(RONDO_ERR_AGAIN, "event {0x%llx, %llu} is not complete in time",
                             (unsigned long long)id, (unsigned long long)count);
+        }
         if (!lane || w.notes >= w.lanes || w.notes >= NOTES) { /* else another has work perhaps */
             if (RD_UNLIKELY(w.stall_ns))
                 watch(&w);
