@@ -167,6 +167,33 @@ static struct submission *next_submission(struct rd_queue *q)
     return s;
 }
 
+static int is_ready(const struct rd_command *c, const uint8_t *ran)
+{
+    for (uint32_t k = 0; k < c->after_count; k++)
+        if (!ran[c->after[k]])
+            return 0;
+    return 1;
+}
+
+/* The commands, in an order that what they follow allows, another one each time. */
+static void run_commands(struct rd_queue *q, struct submission *s)
+{
+    const uint32_t count = s->segment->count;
+    uint64_t seed = s->call.value;
+    uint8_t *ran = calloc(count + 1, 1);
+    cr_assert_not_null(ran);
+    for (uint32_t n = 0; n < count && !rd_load_acquire(&q->progress->failed); n++) {
+        uint32_t i;
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        i = (uint32_t)(seed >> 33) % count;
+        while (ran[i] || !is_ready(&s->segment->command[i], ran))
+            i = (i + 1) % count;
+        run_command(s, i);
+        ran[i] = 1;
+    }
+    free(ran);
+}
+
 static void *run_queue(void *queue)
 {
     struct rd_queue *q = queue;
@@ -174,8 +201,7 @@ static void *run_queue(void *queue)
     while ((s = next_submission(q)) != NULL) {
         uint64_t value = s->call.value;
         wait_while_held(q);
-        for (uint32_t i = 0; i < s->segment->count && !rd_load_acquire(&q->progress->failed); i++)
-            run_command(s, i);
+        run_commands(q, s);
         if (!rd_load_acquire(&q->progress->failed))
             rd_progress_reach(q->progress, value);
     }

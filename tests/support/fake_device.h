@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Devices of a backend made for tests: a thread per queue runs what is handed over, kernels are C
- * functions. It can be held, made to refuse a command, and lost, when a test says so. */
+/* Devices of a backend made for tests: a thread per queue runs what is handed over, the commands of
+ * a segment in another order each time, as what they follow allows; kernels are C functions. It can
+ * be held, made to refuse a command, and lost, when a test says so. */
 #ifndef TESTS_SUPPORT_FAKE_DEVICE_H
 #define TESTS_SUPPORT_FAKE_DEVICE_H
 
