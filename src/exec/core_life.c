@@ -7,6 +7,8 @@
 
 void rd_core_attach(struct rd_core *c)
 {
+    if (!c->attached) /* until now it may be freed without a grace period */
+        rd_store_release(&c->series->live[c->number], c); /* pairs with rd_series_live */
     c->attached = 1;
     for (uint32_t i = 0; i < c->tracks; i++) {
         struct rd_track *t = &c->track[i];

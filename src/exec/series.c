@@ -112,7 +112,6 @@ rondo_status rd_series_add(struct rd_series *s, struct rd_core *core, const char
         s->core[i] = core;
         core->number = i;
         core->in_series = 1;
-        rd_store_release(&s->live[i], core); /* pairs with take_lane in wait.c */
     } else {
         status = rd_error(RONDO_ERR_AGAIN, "exec '%s': %d plans of it are in use already", name,
                           RD_CORES_MAX);

@@ -66,8 +66,9 @@ struct rd_series {
      * last, for callers that wait for its replays. */
     rd_atomic32 frozen; /* its number + 1; 0: not frozen */
     struct rd_core *core[RD_CORES_MAX];
-    /* For waiting callers, inside a read section: NULL from before the grace period that precedes a
-     * core's end. One more, which stays NULL, for a word that names no core. */
+    /* For waiting callers, inside a read section: those that have been attached, NULL from before
+     * the grace period that precedes a core's end. One more, which stays NULL, for a word that
+     * names no core. */
     rd_atomic(struct rd_core *) live[RD_CORES_MAX + 1];
     RD_ALIGNED rd_atomic64 word;
 };
@@ -106,7 +107,7 @@ static inline struct rd_core *rd_series_live(struct rd_series *s)
     uint32_t frozen, core = RD_WORD_CORE(rd_load_acquire(&s->word));
     if (RD_UNLIKELY(core == RD_CORES_MAX) && (frozen = rd_load_acquire(&s->frozen)) != 0)
         core = frozen - 1;
-    return rd_load_acquire(&s->live[core]); /* pairs with rd_series_add */
+    return rd_load_acquire(&s->live[core]); /* pairs with rd_core_attach */
 }
 
 #endif
