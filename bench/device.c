@@ -116,7 +116,7 @@ static void add_entry(struct device_case *c, const struct device_way *way)
 /* Until nothing is tried out any more: Rondo's first replays may be. */
 static void settle(const struct device_entry *e)
 {
-    enum { REPLAYS = 40 };
+    enum { REPLAYS = 60 };
     e->way->run(e->built, REPLAYS);
 }
 

@@ -15,9 +15,8 @@
       "what is out of date in an instance of a buffer is overwritten with 0xA5")                   \
     X(RONDO_DEVICE_SYNC, "0 (off)", "0 or 1",                                                      \
       "every exec is interpreted; each node of a device is waited for, so that an error names it") \
-    X(RONDO_OPENCL_COMMAND_BUFFERS, "trial", "always | never | trial",                             \
-      "whether nodes of an OpenCL device whose arguments never change are recorded in a command "  \
-      "buffer; trial: where that was faster")                                                      \
+    X(RONDO_OPENCL_SUBMIT, "trial", "trial | in-order | command-buffer | out-of-order",            \
+      "how nodes go to an OpenCL device, where they can; trial: as was fastest in first replays")  \
     X(RONDO_HANDOVER_NS, "measured", "1 to 1000000",                                               \
       "what a hand-over from one CPU to another costs, instead of measuring it")                   \
     X(RONDO_MODE, "none", "compiled | interpreted",                                                \

@@ -206,19 +206,23 @@ static void learn(struct rd_opencl_device *d)
     cl_device_exec_capabilities exec;
     cl_device_command_buffer_capabilities_khr buffers;
     cl_device_type type;
+    cl_command_queue_properties queues;
     struct rd_backend *b = d->backend;
     const struct rd_opencl_watch *w = rd_load_acquire(&rd_opencl_watching);
     uint32_t without = w ? w->without : 0;
     ask(b, d->id, CL_DEVICE_SVM_CAPABILITIES, &svm, sizeof svm);
     ask(b, d->id, CL_DEVICE_EXECUTION_CAPABILITIES, &exec, sizeof exec);
     ask(b, d->id, CL_DEVICE_TYPE, &type, sizeof type);
+    ask(b, d->id, CL_DEVICE_QUEUE_ON_HOST_PROPERTIES, &queues, sizeof queues);
     ask(b, d->id, CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR, &buffers, sizeof buffers);
     d->fine = (svm & CL_DEVICE_SVM_FINE_GRAIN_BUFFER) && !(without & RD_OPENCL_NO_FINE);
     d->system = (svm & CL_DEVICE_SVM_FINE_GRAIN_SYSTEM) != 0;
     d->native = d->fine && (type & CL_DEVICE_TYPE_CPU) && (exec & CL_EXEC_NATIVE_KERNEL) &&
                 !(without & RD_OPENCL_NO_NATIVE);
-    if (buffers & CL_COMMAND_BUFFER_CAPABILITY_SIMULTANEOUS_USE_KHR && b->buffers)
+    if (buffers & CL_COMMAND_BUFFER_CAPABILITY_SIMULTANEOUS_USE_KHR &&
+        (b->way == RD_OPENCL_RECORDED || b->way == RD_OPENCL_TRIAL))
         find_buffer_calls(d);
+    d->wide = (queues & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
 }
 
 static rondo_status add_device(struct rd_backend *b, cl_device_id id, cl_platform_id platform,
@@ -390,12 +394,15 @@ static void close_backend(struct rd_backend *b)
     rd_free(b->alloc, b, sizeof *b);
 }
 
-static enum rd_opencl_buffers buffers_wanted(void)
+static enum rd_opencl_way way_wanted(void)
 {
-    const char *text = rd_env_text(RD_ENV_RONDO_OPENCL_COMMAND_BUFFERS);
-    if (text && !strcmp(text, "never"))
-        return RD_OPENCL_NEVER;
-    return text && !strcmp(text, "always") ? RD_OPENCL_ALWAYS : RD_OPENCL_TRIAL;
+    static const char *const ways[RD_OPENCL_WAYS] = { "in-order", "command-buffer",
+                                                      "out-of-order" };
+    const char *text = rd_env_text(RD_ENV_RONDO_OPENCL_SUBMIT);
+    unsigned way = 0;
+    while (text && way < RD_OPENCL_WAYS && strcmp(text, ways[way]) != 0)
+        way++;
+    return text ? (enum rd_opencl_way)way : RD_OPENCL_TRIAL;
 }
 
 static rondo_status open_backend(struct rd_allocator *a, const char *which,
@@ -416,7 +423,7 @@ static rondo_status open_backend(struct rd_allocator *a, const char *which,
     }
     b->alloc = a;
     b->cl = cl;
-    b->buffers = buffers_wanted();
+    b->way = way_wanted();
     found.count = 0;
     status = find_devices(b, &found);
     if (!status)

@@ -143,12 +143,12 @@ static void CL_CALLBACK move_here(void *argument)
         }
 }
 
-static rondo_status enqueue_native(struct rd_opencl_device *d, cl_command_queue queue,
-                                   struct rd_opencl_move *m, cl_event *event)
+static rondo_status enqueue_native(struct rd_opencl_device *d, struct rd_opencl_move *m,
+                                   struct rd_opencl_at at)
 {
     cl_int error;
-    RD_CL(d->backend, error, clEnqueueNativeKernel, queue, move_here, m, sizeof *m, 0, NULL, NULL,
-          0, NULL, event);
+    RD_CL(d->backend, error, clEnqueueNativeKernel, at.queue, move_here, m, sizeof *m, 0, NULL,
+          NULL, at.waits, at.wait, at.last);
     return error ? rd_opencl_failed(d, "clEnqueueNativeKernel", error) : RONDO_OK;
 }
 
@@ -201,9 +201,9 @@ static rondo_status set_move(struct rd_opencl_device *d, cl_kernel k,
     return error ? rd_opencl_failed(d, "clSetKernelArg", error) : RONDO_OK;
 }
 
-static rondo_status enqueue_kernel(struct rd_opencl_device *d, cl_command_queue queue,
+static rondo_status enqueue_kernel(struct rd_opencl_device *d,
                                    const struct rd_opencl_movers *movers,
-                                   const struct rd_opencl_move *m, cl_event *event)
+                                   const struct rd_opencl_move *m, struct rd_opencl_at at)
 {
     int w = width_of(m);
     cl_kernel k = m->from ? movers->copy[w] : movers->fill[w];
@@ -212,8 +212,8 @@ static rondo_status enqueue_kernel(struct rd_opencl_device *d, cl_command_queue 
     rondo_status status = set_move(d, k, m, global);
     if (status)
         return status;
-    RD_CL(d->backend, error, clEnqueueNDRangeKernel, queue, k, 3, NULL, global, NULL, 0, NULL,
-          event);
+    RD_CL(d->backend, error, clEnqueueNDRangeKernel, at.queue, k, 3, NULL, global, NULL, at.waits,
+          at.wait, at.last);
     return error ? rd_opencl_failed(d, "clEnqueueNDRangeKernel", error) : RONDO_OK;
 }
 
@@ -227,30 +227,31 @@ static int kernel_may(const struct rd_opencl_device *d, const struct rd_opencl_m
 
 /* ---- row by row */
 
-static rondo_status enqueue_rows(struct rd_opencl_device *d, cl_command_queue queue,
-                                 const struct rd_opencl_move *m, struct rd_opencl_events ev)
+static rondo_status enqueue_rows(struct rd_opencl_device *d, const struct rd_opencl_move *m,
+                                 struct rd_opencl_at at)
 {
     const struct rd_box_move *x = &m->box;
     const size_t rows = x->rows * x->planes;
     for (size_t i = 0; i < rows; i++) {
         size_t y = i % x->rows, z = i / x->rows;
-        cl_event *event = i + 1 == rows ? ev.last : i == 0 ? ev.first : NULL;
+        cl_event *event = i + 1 == rows ? at.last : i == 0 ? at.first : NULL;
         cl_int error;
-        RD_CL(d->backend, error, clEnqueueSVMMemcpy, queue, CL_FALSE,
+        RD_CL(d->backend, error, clEnqueueSVMMemcpy, at.queue, CL_FALSE,
               m->to + z * x->to_pitch[1] + y * x->to_pitch[0],
-              m->from + z * x->from_pitch[1] + y * x->from_pitch[0], x->row, 0, NULL, event);
+              m->from + z * x->from_pitch[1] + y * x->from_pitch[0], x->row, at.waits, at.wait,
+              event);
         if (error)
             return rd_opencl_failed(d, "clEnqueueSVMMemcpy", error);
     }
     return RONDO_OK;
 }
 
-static rondo_status enqueue_fill(struct rd_opencl_device *d, cl_command_queue queue,
-                                 const struct rd_opencl_move *m, cl_event *event)
+static rondo_status enqueue_fill(struct rd_opencl_device *d, const struct rd_opencl_move *m,
+                                 struct rd_opencl_at at)
 {
     cl_int error;
-    RD_CL(d->backend, error, clEnqueueSVMMemFill, queue, m->to, m->value, m->elem_bytes, m->box.row,
-          0, NULL, event);
+    RD_CL(d->backend, error, clEnqueueSVMMemFill, at.queue, m->to, m->value, m->elem_bytes,
+          m->box.row, at.waits, at.wait, at.last);
     return error ? rd_opencl_failed(d, "clEnqueueSVMMemFill", error) : RONDO_OK;
 }
 
@@ -258,7 +259,7 @@ static rondo_status enqueue_fill(struct rd_opencl_device *d, cl_command_queue qu
 
 int rd_opencl_needs_movers(const struct rd_opencl_device *d, const struct rd_command *c)
 {
-    return (!d->native || d->backend->buffers == RD_OPENCL_ALWAYS) &&
+    return (!d->native || d->backend->way == RD_OPENCL_RECORDED) &&
            (c->kind == RD_COMMAND_COPY || c->kind == RD_COMMAND_FILL);
 }
 
@@ -288,28 +289,45 @@ rondo_status rd_opencl_move_kernel(struct rd_opencl_device *d,
     return status;
 }
 
-rondo_status rd_opencl_enqueue_move(struct rd_opencl_device *d, cl_command_queue queue,
+/* How a folded move is made. */
+enum by { BY_ROWS, BY_FILL, BY_HOST, BY_KERNEL };
+
+static enum by how(const struct rd_opencl_device *d, const struct rd_opencl_move *m)
+{
+    const size_t rows = m->box.rows * m->box.planes;
+    if (rows == 1 && m->from)
+        return BY_ROWS;
+    if (rows == 1 && fills_by_call(m))
+        return BY_FILL;
+    if (d->native)
+        return BY_HOST;
+    return (m->from && rows <= FEW_ROWS) || !kernel_may(d, m) ? BY_ROWS : BY_KERNEL;
+}
+
+int rd_opencl_move_is_one(const struct rd_opencl_device *d, const struct rd_opencl_move *move)
+{
+    const struct rd_opencl_move m = folded(move);
+    return how(d, &m) != BY_ROWS || m.box.rows * m.box.planes == 1;
+}
+
+rondo_status rd_opencl_enqueue_move(struct rd_opencl_device *d,
                                     const struct rd_opencl_movers *movers,
-                                    const struct rd_opencl_move *move, struct rd_opencl_events ev)
+                                    const struct rd_opencl_move *move, struct rd_opencl_at at)
 {
     struct rd_opencl_move m = folded(move);
-    size_t rows = m.box.rows * m.box.planes;
-    if (rows == 1 && m.from)
-        return enqueue_rows(d, queue, &m, ev);
-    if (rows == 1 && fills_by_call(&m))
-        return enqueue_fill(d, queue, &m, ev.last);
-    if (d->native)
-        return enqueue_native(d, queue, &m, ev.last);
-    if ((m.from && rows <= FEW_ROWS) || !kernel_may(d, &m))
-        return enqueue_rows(d, queue, &m, ev);
-    return enqueue_kernel(d, queue, movers, &m, ev.last);
+    switch (how(d, &m)) {
+    case BY_ROWS: return enqueue_rows(d, &m, at);
+    case BY_FILL: return enqueue_fill(d, &m, at);
+    case BY_HOST: return enqueue_native(d, &m, at);
+    default: return enqueue_kernel(d, movers, &m, at);
+    }
 }
 
 static rondo_status copy_locked(struct rd_opencl_device *d, const struct rd_device_copy *copy)
 {
     const struct rd_opencl_move m = { .to = copy->to, .from = copy->from, .box = copy->box };
-    rondo_status status = rd_opencl_enqueue_move(d, d->queue, &d->movers, &m,
-                                                 (struct rd_opencl_events){ NULL, NULL });
+    rondo_status status =
+        rd_opencl_enqueue_move(d, &d->movers, &m, (struct rd_opencl_at){ .queue = d->queue });
     if (status) {
         rd_opencl_drain(d, d->queue);
         return status;

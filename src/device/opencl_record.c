@@ -2,21 +2,15 @@
 /* Segments as command buffers (cl_khr_command_buffer): one enqueue for all of a segment's nodes.
  *
  * Only where nothing changes from replay to replay but the data: every argument an address of a
- * slot, a value or local memory. A call that skips a node is enqueued node by node. It is recorded
- * with kernel objects of its own, since drivers let arguments that are set later leak into a
- * recording. A recording is not always faster (PoCL: mostly slower), so it is tried: the first
- * submissions of which nothing else is in the queue go to the device one way and the other in turn,
- * and the faster one stays. They are replays like any other: a trial costs no work that is not
- * wanted. */
-#include "src/base/os.h"
+ * slot, a value or local memory. It is recorded with kernel objects of its own, since drivers let
+ * arguments that are set later leak into a recording. */
 #include "src/device/opencl_state.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
     SAME_BEFORE = 2, /* submissions with the same addresses before it is recorded */
-    TRIAL_MAX = 400  /* submissions, if few of them find the queue empty */
+    SEEN_MAX = 8     /* submissions until it is given up otherwise */
 };
 
 /* ---- whether it can be */
@@ -31,7 +25,7 @@ static int stays(const struct rd_command *c)
     return 1;
 }
 
-static int can_be(const struct rd_segment *s)
+int rd_opencl_record_can(const struct rd_segment *s)
 {
     if (!s->queue->device->buffer.create || !s->count)
         return 0;
@@ -75,11 +69,6 @@ static void mark_slots(const struct rd_segment *s, uint8_t *used)
     }
 }
 
-static rondo_status no_memory(const struct rd_segment *s)
-{
-    return rd_error(RONDO_ERR_MEMORY, "opencl: no memory for a segment of %u nodes", s->count);
-}
-
 static rondo_status list_slots(struct rd_segment *s)
 {
     struct rd_allocator *a = s->queue->device->backend->alloc;
@@ -87,7 +76,7 @@ static rondo_status list_slots(struct rd_segment *s)
     uint32_t all = greatest_slot(s) + 1;
     uint8_t *used = rd_zalloc_array(a, all, 1);
     if (!used)
-        return no_memory(s);
+        return rd_opencl_no_memory(s);
     mark_slots(s, used);
     for (uint32_t i = 0; i < all; i++)
         r->slots += used[i];
@@ -97,7 +86,7 @@ static rondo_status list_slots(struct rd_segment *s)
         if (used[i])
             r->slot[n++] = i;
     rd_free_array(a, used, all, 1);
-    return r->slot && r->base ? RONDO_OK : no_memory(s);
+    return r->slot && r->base ? RONDO_OK : rd_opencl_no_memory(s);
 }
 
 /* Whether the addresses are those that were recorded, or of the latest submission. */
@@ -118,14 +107,8 @@ static int same_bases(struct rd_opencl_record *r, const struct rd_segment_call *
 rondo_status rd_opencl_record_new(struct rd_segment *s)
 {
     struct rd_opencl_record *r = &s->record;
-    rondo_status status;
-    if (!can_be(s))
-        return RONDO_OK;
     r->kernel = rd_zalloc_array(s->queue->device->backend->alloc, s->count, sizeof *r->kernel);
-    status = r->kernel ? list_slots(s) : no_memory(s);
-    if (!status)
-        rd_store_relaxed(&r->state, RD_OPENCL_RECORD_WAIT); /* not shared yet */
-    return status;
+    return r->kernel ? list_slots(s) : rd_opencl_no_memory(s);
 }
 
 static void forget(struct rd_segment *s)
@@ -229,111 +212,33 @@ static rondo_status record(struct rd_segment *s, const struct rd_segment_call *c
     return error ? rd_opencl_failed(d, "clFinalizeCommandBufferKHR", error) : RONDO_OK;
 }
 
-/* ---- which way */
+/* ---- using it */
 
-/* A recording that is given up may be in flight, and stays until the segment's end. */
-static void become(struct rd_segment *s, uint32_t state)
+static int make(struct rd_segment *s, const struct rd_segment_call *call, int *can,
+                rondo_status *status)
 {
-    rd_store_relaxed(&s->record.state, state); /* for descriptions */
+    *status = record(s, call, can);
+    if (!*status && *can)
+        return 1;
+    forget(s);
+    return 0;
 }
 
-static void start(struct rd_segment *s, const struct rd_segment_call *call, rondo_status *status)
-{
-    int always = s->queue->device->backend->buffers == RD_OPENCL_ALWAYS, can;
-    *status = record(s, call, &can);
-    if (*status || !can) {
-        forget(s);
-        if (!can || !always)
-            become(s, RD_OPENCL_RECORD_NONE);
-        if (!always)
-            *status = RONDO_OK; /* it goes on without */
-        return;
-    }
-    become(s, always ? RD_OPENCL_RECORD_USED : RD_OPENCL_RECORD_TRIAL);
-}
-
-static int compare(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* The recording has to be clearly faster: by a tenth, in the middle of all samples. */
-static int recorded_is_faster(struct rd_opencl_record *r)
-{
-    for (int way = 0; way < 2; way++)
-        qsort(r->took_ns[way], RD_OPENCL_SAMPLES, sizeof(int64_t), compare);
-    return r->took_ns[1][RD_OPENCL_SAMPLES / 2] < r->took_ns[0][RD_OPENCL_SAMPLES / 2] * 9 / 10;
-}
-
-/* How long the entry's last submission took, if that is wanted. */
-static void take_sample(struct rd_segment *s, struct rd_opencl_entry *e)
+int rd_opencl_record_ready(struct rd_segment *s, const struct rd_segment_call *call, int at_once,
+                           int *can, rondo_status *status)
 {
     struct rd_opencl_record *r = &s->record;
-    int way = e->trial - 1;
-    e->trial = 0;
-    if (way < 0 || r->samples[way] == RD_OPENCL_SAMPLES)
-        return;
-    r->took_ns[way][r->samples[way]++] = e->end_ns - e->submit_ns;
-    if (r->samples[0] == RD_OPENCL_SAMPLES && r->samples[1] == RD_OPENCL_SAMPLES)
-        become(s, recorded_is_faster(r) ? RD_OPENCL_RECORD_USED : RD_OPENCL_RECORD_NONE);
-}
-
-/* Either way in turn; only what finds the queue empty is a sample. */
-static int try_one(struct rd_segment *s, struct rd_opencl_entry *e)
-{
-    struct rd_opencl_record *r = &s->record;
-    struct rd_queue *q = s->queue;
-    int way = (int)(r->tried++ & 1);
-    if (r->tried > TRIAL_MAX) {
-        become(s, RD_OPENCL_RECORD_NONE);
-        return 0;
-    }
-    if (rd_load_acquire(&q->progress->source->done) >= q->submitted) {
-        e->trial = 1 + way;
-        e->submit_ns = rd_os.now_ns();
-    }
-    return way;
-}
-
-/* The addresses are others than before. */
-static void changed(struct rd_segment *s)
-{
-    struct rd_opencl_record *r = &s->record;
-    r->same = 0;
-    if (r->buffer && s->queue->device->backend->buffers != RD_OPENCL_ALWAYS)
-        become(s, RD_OPENCL_RECORD_NONE);
-}
-
-static int skips_any(const struct rd_segment *s, const struct rd_segment_call *call)
-{
-    return call->skip && memchr(call->skip, 1, s->count) != NULL;
-}
-
-int rd_opencl_record_use(struct rd_segment *s, const struct rd_segment_call *call,
-                         struct rd_opencl_entry *e, rondo_status *status)
-{
-    struct rd_opencl_record *r = &s->record;
-    int always = s->queue->device->backend->buffers == RD_OPENCL_ALWAYS, same;
+    int same = same_bases(r, call);
     *status = RONDO_OK;
-    if (rd_load_relaxed(&r->state) == RD_OPENCL_RECORD_NONE) /* by this thread, in turn */
-        return 0;
-    take_sample(s, e);
-    if (call->timed || skips_any(s, call))
-        return 0;
-    same = same_bases(r, call);
-    if (!same)
-        changed(s);
-    if (rd_load_relaxed(&r->state) == RD_OPENCL_RECORD_WAIT &&
-        (always || (same && ++r->same >= SAME_BEFORE))) {
-        start(s, call, status);
-        same = 1;
+    if (r->buffer) {
+        *can = same || at_once;
+        return same;
     }
-    switch (rd_load_relaxed(&r->state)) {
-    case RD_OPENCL_RECORD_TRIAL: return try_one(s, e);
-    case RD_OPENCL_RECORD_USED: return same;
-    default: return 0;
-    }
+    r->same = same ? r->same + 1 : 0;
+    if (at_once || r->same >= SAME_BEFORE)
+        return make(s, call, can, status);
+    *can = ++r->seen < SEEN_MAX;
+    return 0;
 }
 
 rondo_status rd_opencl_record_enqueue(struct rd_segment *s, cl_event *event)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Queues, and segments from their making to their end: all that a submission needs is made here.
  *
- * A queue runs in order, and so does a segment: what a command follows is said by its place alone.
- * With events and wait lists on a queue out of order PoCL takes as long for a chain of kernels, and
- * a quarter longer for eight chains side by side, also where their kernels are tiny. */
+ * Submissions of a queue run one after the other. Within one its commands do too, unless it has
+ * been found faster to have them run side by side. */
 #include "src/base/os.h"
 #include "src/device/opencl_state.h"
 
@@ -44,50 +43,11 @@ free_queue:
 void rd_opencl_queue_free(struct rd_queue *q)
 {
     struct rd_backend *b = q->device->backend;
+    if (q->wide)
+        RD_CL_RELEASE(b, clReleaseCommandQueue, q->wide);
     RD_CL_RELEASE(b, clReleaseCommandQueue, q->timed);
     RD_CL_RELEASE(b, clReleaseCommandQueue, q->queue);
     rd_free(b->alloc, q, sizeof *q);
-}
-
-/* ---- what changes from call to call */
-
-static int changes(const struct rd_command_arg *a)
-{
-    return a->kind == RONDO_ARG_ACCESS || a->kind == RONDO_ARG_PARAM ||
-           a->kind == RONDO_ARG_PARAM_ADDRESS;
-}
-
-static void count_args(struct rd_segment *s)
-{
-    for (uint32_t i = 0; i < s->count; i++) {
-        const struct rd_command *c = &s->command[i];
-        for (uint32_t k = 0; c->kind == RD_COMMAND_KERNEL && k < c->arg_count; k++) {
-            s->args += changes(&c->arg[k]) != 0;
-            if (c->arg[k].kind == RONDO_ARG_PARAM)
-                s->arg_bytes += c->arg[k].bytes;
-        }
-    }
-}
-
-static void list_args(struct rd_segment *s)
-{
-    char *value = s->arg_values;
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < s->count; i++) {
-        const struct rd_command *c = &s->command[i];
-        s->node[i].arg_first = n;
-        for (uint32_t k = 0; c->kind == RD_COMMAND_KERNEL && k < c->arg_count; k++) {
-            if (!changes(&c->arg[k]))
-                continue;
-            s->arg[n].index = k;
-            s->arg[n].arg = &c->arg[k];
-            s->arg[n].value = value;
-            if (c->arg[k].kind == RONDO_ARG_PARAM)
-                value += c->arg[k].bytes;
-            n++;
-        }
-        s->node[i].arg_end = n;
-    }
 }
 
 static int uses_params_there(const struct rd_segment *s)
@@ -107,7 +67,7 @@ rondo_status rd_opencl_set_fixed(struct rd_segment *s, uint32_t command, cl_kern
     cl_int error = 0;
     for (uint32_t k = 0; k < c->arg_count && !error; k++) {
         const struct rd_command_arg *a = &c->arg[k];
-        if (changes(a))
+        if (rd_opencl_arg_changes(a))
             continue;
         RD_CL(d->backend, error, clSetKernelArg, kernel, k, a->bytes,
               a->kind == RONDO_ARG_LOCAL ? NULL : a->value);
@@ -125,15 +85,16 @@ static rondo_status try_args(struct rd_segment *s, uint32_t command)
 {
     struct rd_backend *b = s->queue->device->backend;
     const struct rd_command *c = &s->command[command];
+    const cl_kernel kernel = rd_opencl_kernel_of(s, command);
     const struct rd_opencl_node *n = &s->node[command];
     cl_int error;
     for (uint32_t i = n->arg_first; i < n->arg_end; i++) {
         struct rd_opencl_arg *a = &s->arg[i];
         int by_value = a->arg->kind == RONDO_ARG_PARAM;
         if (by_value)
-            RD_CL(b, error, clSetKernelArg, c->kernel->kernel, a->index, a->arg->bytes, a->value);
+            RD_CL(b, error, clSetKernelArg, kernel, a->index, a->arg->bytes, a->value);
         else
-            RD_CL(b, error, clSetKernelArgSVMPointer, c->kernel->kernel, a->index, NULL);
+            RD_CL(b, error, clSetKernelArgSVMPointer, kernel, a->index, NULL);
         if (error && by_value)
             return rd_error(RONDO_ERR_INVALID,
                             "node '%s': argument %u, a parameter of %u bytes: clSetKernelArg: %s "
@@ -178,8 +139,9 @@ static rondo_status prepare_kernels(struct rd_segment *s)
         status = check_groups(s, i);
         if (!status)
             status = rd_opencl_check_args(s->queue->device, &s->command[i]);
-        if (!status)
-            status = rd_opencl_set_fixed(s, i, s->command[i].kernel->kernel);
+        if (status || s->node[i].as != i)
+            continue;
+        status = rd_opencl_set_fixed(s, i, rd_opencl_kernel_of(s, i));
         if (!status)
             status = try_args(s, i);
     }
@@ -251,23 +213,23 @@ static rondo_status make_movers(struct rd_segment *s)
 
 /* ---- segments */
 
+rondo_status rd_opencl_no_memory(const struct rd_segment *s)
+{
+    return rd_error(RONDO_ERR_MEMORY, "opencl: no memory for a segment of %u nodes", s->count);
+}
+
 static rondo_status make_arrays(struct rd_segment *s)
 {
     struct rd_allocator *a = s->queue->device->backend->alloc;
-    count_args(s);
-    s->node = rd_zalloc_array(a, s->count, sizeof *s->node);
-    s->arg = rd_zalloc_array(a, s->args, sizeof *s->arg);
-    s->arg_values = rd_zalloc(a, s->arg_bytes, 1);
     s->entry = rd_zalloc_array(a, s->frames, sizeof *s->entry);
-    s->timed = rd_zalloc_array(a, 2 * (size_t)s->count * s->frames, sizeof(cl_event));
-    if (!s->node || !s->arg || !s->arg_values || !s->entry || !s->timed)
-        return rd_error(RONDO_ERR_MEMORY, "opencl: no memory for a segment of %u nodes", s->count);
-    list_args(s);
+    s->events = rd_zalloc_array(a, 2 * (size_t)s->count * s->frames, sizeof(cl_event));
+    if (!s->entry || !s->events)
+        return rd_opencl_no_memory(s);
     for (uint32_t i = 0; i < s->frames; i++) {
         s->entry[i].queue = s->queue;
-        s->entry[i].timed = s->timed + 2 * (size_t)s->count * i;
+        s->entry[i].events = s->events + 2 * (size_t)s->count * i;
     }
-    return RONDO_OK;
+    return rd_opencl_args_new(s);
 }
 
 rondo_status rd_opencl_segment_new(struct rd_queue *q, const struct rd_command *command,
@@ -294,7 +256,7 @@ rondo_status rd_opencl_segment_new(struct rd_queue *q, const struct rd_command *
     if (!status)
         status = make_values(s);
     if (!status)
-        status = rd_opencl_record_new(s);
+        status = rd_opencl_trial_new(s);
     if (status)
         rd_opencl_segment_free(s);
     else
@@ -308,14 +270,14 @@ void rd_opencl_forget_events(struct rd_segment *s, struct rd_opencl_entry *e)
     if (e->last)
         RD_CL_RELEASE(b, clReleaseEvent, e->last);
     e->last = NULL;
-    if (!e->is_timed)
-        return;
-    for (uint32_t i = 0; i < 2 * s->count; i++) {
-        if (e->timed[i])
-            RD_CL_RELEASE(b, clReleaseEvent, e->timed[i]);
-        e->timed[i] = NULL;
+    if (s->queue->latest.entry == e) /* its submission has ended */
+        s->queue->latest.entry = NULL;
+    for (uint32_t i = 0; e->has_events && i < 2 * s->count; i++) {
+        if (e->events[i])
+            RD_CL_RELEASE(b, clReleaseEvent, e->events[i]);
+        e->events[i] = NULL;
     }
-    e->is_timed = 0;
+    e->is_timed = e->has_events = 0;
 }
 
 /* Its submission has ended, so it returns soon. */
@@ -355,17 +317,16 @@ void rd_opencl_segment_free(struct rd_segment *s)
     struct rd_allocator *a = d->backend->alloc;
     int returned = callbacks_returned(s);
     rd_opencl_record_free(s);
+    rd_opencl_wide_free(s);
     rd_opencl_movers_free(d, &s->movers);
     if (s->values)
         rd_opencl_release(d->backend, d->index, s->values);
     if (s->params)
         rd_opencl_release(d->backend, d->index, s->params);
-    rd_free_array(a, s->timed, 2 * (size_t)s->count * s->frames, sizeof(cl_event));
+    rd_free_array(a, s->events, 2 * (size_t)s->count * s->frames, sizeof(cl_event));
     if (returned)
         rd_free_array(a, s->entry, s->frames, sizeof *s->entry);
-    rd_free(a, s->arg_values, s->arg_bytes);
-    rd_free_array(a, s->arg, s->args, sizeof *s->arg);
-    rd_free_array(a, s->node, s->count, sizeof *s->node);
+    rd_opencl_args_free(s);
     rd_free(a, s, sizeof *s);
 }
 
@@ -373,11 +334,12 @@ void rd_opencl_segment_free(struct rd_segment *s)
 
 void rd_opencl_segment_describe(const struct rd_segment *s, char *text, size_t bytes)
 {
-    uint32_t state = rd_load_relaxed(&s->record.state); /* as of now */
+    uint32_t way = rd_load_relaxed(&s->trial.way); /* as of now */
     uint32_t n = s->count + (s->params != NULL);
-    if (state == RD_OPENCL_RECORD_USED)
+    if (way == RD_OPENCL_RECORDED)
         snprintf(text, bytes, "1 command buffer of %u, 1 flush, 1 callback", s->count);
     else
-        snprintf(text, bytes, "%u enqueue%s, 1 flush, 1 callback%s", n, n == 1 ? "" : "s",
-                 state == RD_OPENCL_RECORD_TRIAL ? "; a command buffer is on trial" : "");
+        snprintf(text, bytes, "%u enqueue%s%s, 1 flush, 1 callback%s", n, n == 1 ? "" : "s",
+                 way == RD_OPENCL_OUT_OF_ORDER ? " out of order" : "",
+                 way == RD_OPENCL_TRIAL ? "; other ways are being tried out" : "");
 }

@@ -18,8 +18,14 @@ struct rd_opencl_movers {
     cl_kernel copy[RD_OPENCL_WIDTHS], fill[RD_OPENCL_WIDTHS];
 };
 
-/* Whether segments are recorded in command buffers: RONDO_OPENCL_COMMAND_BUFFERS. */
-enum rd_opencl_buffers { RD_OPENCL_NEVER, RD_OPENCL_TRIAL, RD_OPENCL_ALWAYS };
+/* How a segment goes to the device. */
+enum rd_opencl_way {
+    RD_OPENCL_IN_ORDER,     /* node by node, one after the other */
+    RD_OPENCL_RECORDED,     /* as a command buffer: opencl_record.c */
+    RD_OPENCL_OUT_OF_ORDER, /* node by node, each behind those that it follows: opencl_wide.c */
+    RD_OPENCL_WAYS,
+    RD_OPENCL_TRIAL = RD_OPENCL_WAYS /* which is fastest is being tried out: opencl_trial.c */
+};
 
 struct rd_opencl_device {
     struct rd_backend *backend;
@@ -34,6 +40,7 @@ struct rd_opencl_device {
     /* It is the host: a function of ours, enqueued, moves any box. */
     int native;
     int fine; /* host and device may use the same memory at the same time */
+    int wide; /* it has queues out of order */
     /* Command buffers, of which several submissions may be in flight; all NULL: it has none. */
     struct rd_opencl_buffer_calls {
         clCreateCommandBufferKHR_fn create;
@@ -71,8 +78,8 @@ struct rd_backend {
     struct rd_allocator *alloc;
     const struct rd_opencl_calls *cl;
     rd_atomic64 calls;
-    enum rd_opencl_buffers buffers;
-    pthread_mutex_t lock; /* of blocks */
+    enum rd_opencl_way way; /* RONDO_OPENCL_SUBMIT */
+    pthread_mutex_t lock;   /* of blocks */
     struct rd_opencl_program *programs;
     rd_atomic(struct rd_opencl_blocks *) blocks;
     const char *asked_by;
@@ -94,7 +101,14 @@ struct rd_queue {
     struct rd_progress *progress;
     cl_command_queue queue;
     cl_command_queue timed; /* for timed calls */
+    cl_command_queue wide;  /* out of order; NULL: no segment has use for it */
     uint64_t submitted;     /* the latest value */
+    /* The latest submission. Who goes to another queue, or is on `wide` too, waits for its end. */
+    struct rd_opencl_latest {
+        struct rd_opencl_entry *entry; /* whose event it is; NULL: none, or it has ended */
+        cl_event event;
+        int wide;
+    } latest;
 };
 
 /* An argument that may change from one call to the next, and what the kernel object has. */
@@ -108,7 +122,12 @@ struct rd_opencl_arg {
 
 /* What is known of a command beside what the caller says. */
 struct rd_opencl_node {
-    uint32_t arg_first, arg_end; /* of rd_segment.arg */
+    /* KERNEL: the first command of the segment with the same kernel and arguments, whose kernel
+     * object serves all of them. A driver copies an object's arguments at each enqueue: a thousand
+     * objects are a thousand times what it finds in its caches. */
+    uint32_t as;
+    uint32_t arg_first, arg_end; /* of rd_segment.arg; those of `as` */
+    uint32_t followed;           /* whether commands of the segment follow it */
     char *value_there;           /* FILL: its value in device memory, where a kernel may need it */
 };
 
@@ -121,8 +140,11 @@ struct rd_opencl_entry {
      * come in any order. Until then nothing of the entry is changed or freed, nor is the progress;
      * unless it is RD_OPENCL_FORSAKEN, when the callback does nothing. */
     rd_atomic32 pending;
-    cl_event last;     /* NULL: none is kept */
-    cl_event *timed;   /* by command: the first one's and the last one's event of a timed call */
+    cl_event last; /* NULL: none is kept */
+    /* By command: its first and its last event, of a timed call; its event as the second, out of
+     * order. NULL: none is kept; has_events: some may be. */
+    cl_event *events;
+    int has_events;
     int64_t submit_ns; /* a timed call: just before it was handed over */
     int is_timed;
     int trial;      /* 1 + the way it went: how long it takes is wanted */
@@ -131,24 +153,25 @@ struct rd_opencl_entry {
 
 /* A segment as a command buffer: recorded with kernel objects of its own, once it looks as if its
  * addresses stayed. */
-enum { RD_OPENCL_SAMPLES = 15 };
 struct rd_opencl_record {
-    rd_atomic32 state;            /* RD_OPENCL_RECORD_...; changed by who submits */
     cl_command_buffer_khr buffer; /* NULL: not recorded */
     cl_kernel *kernel;            /* by command */
     uint32_t slots;               /* that its addresses come from */
     uint32_t *slot;
-    void **base;         /* of them, as recorded, or as of the latest submission */
-    uint32_t same;       /* submissions with those */
-    uint32_t tried;      /* submissions on trial */
-    uint32_t samples[2]; /* of either way: enqueued one by one, recorded */
-    int64_t took_ns[2][RD_OPENCL_SAMPLES];
+    void **base;   /* of them, as recorded, or as of the latest submission */
+    uint32_t same; /* submissions with those */
+    uint32_t seen; /* submissions before it was recorded */
 };
-enum {
-    RD_OPENCL_RECORD_NONE, /* it cannot be, or was slower */
-    RD_OPENCL_RECORD_WAIT, /* for addresses that stay */
-    RD_OPENCL_RECORD_TRIAL,
-    RD_OPENCL_RECORD_USED
+
+/* Which way a segment goes. */
+enum { RD_OPENCL_SAMPLES = 15 };
+struct rd_opencl_trial {
+    rd_atomic32 way; /* enum rd_opencl_way; changed by who submits */
+    int can[RD_OPENCL_WAYS];
+    uint32_t tried; /* submissions on trial */
+    unsigned turn;  /* the way of the latest of them that is a sample */
+    uint32_t samples[RD_OPENCL_WAYS];
+    int64_t took_ns[RD_OPENCL_WAYS][RD_OPENCL_SAMPLES];
 };
 
 struct rd_segment {
@@ -160,7 +183,9 @@ struct rd_segment {
     char *arg_values; /* of all arguments */
     size_t arg_bytes;
     struct rd_opencl_entry *entry;
-    cl_event *timed; /* of all entries */
+    cl_event *events; /* of all entries */
+    cl_event *wait;   /* out of order: what a command waits for, or the end */
+    uint32_t waits;   /* that `wait` has room for */
     /* A copy of the parameters in device memory for each frame; NULL: no argument is the address of
      * one. */
     char *params;
@@ -168,6 +193,7 @@ struct rd_segment {
     char *values; /* of fills; in device memory, NULL: not needed */
     struct rd_opencl_movers movers;
     struct rd_opencl_record record;
+    struct rd_opencl_trial trial;
 };
 
 /* The status and message of a call that failed. */
@@ -206,9 +232,14 @@ struct rd_opencl_move {
     void *value_there; /* the same in the device's memory, where the fill kernel is used */
     size_t elem_bytes;
 };
-/* Of the commands that one thing is made of, the first one's and the last one's event; NULL: not
- * wanted. Set where a command was enqueued. */
-struct rd_opencl_events {
+/* Where something is enqueued. */
+struct rd_opencl_at {
+    cl_command_queue queue;
+    /* What it waits for: of a thing that is one command of the driver. */
+    cl_uint waits;
+    const cl_event *wait;
+    /* The events of the first and of the last command it is made of; NULL: not wanted. Set where a
+     * command was enqueued. */
     cl_event *first, *last;
 };
 rondo_status rd_opencl_movers_new(struct rd_opencl_device *d, struct rd_opencl_movers *movers);
@@ -221,9 +252,11 @@ rondo_status rd_opencl_move_kernel(struct rd_opencl_device *d,
                                    const struct rd_opencl_movers *movers,
                                    const struct rd_opencl_move *move, cl_kernel *kernel,
                                    size_t *global);
-rondo_status rd_opencl_enqueue_move(struct rd_opencl_device *d, cl_command_queue queue,
+rondo_status rd_opencl_enqueue_move(struct rd_opencl_device *d,
                                     const struct rd_opencl_movers *movers,
-                                    const struct rd_opencl_move *move, struct rd_opencl_events ev);
+                                    const struct rd_opencl_move *move, struct rd_opencl_at at);
+/* Whether that is one command of the driver. */
+int rd_opencl_move_is_one(const struct rd_opencl_device *d, const struct rd_opencl_move *move);
 rondo_status rd_opencl_copy(struct rd_backend *b, uint32_t device,
                             const struct rd_device_copy *copy);
 
@@ -235,24 +268,72 @@ rondo_status rd_opencl_segment_new(struct rd_queue *q, const struct rd_command *
                                    uint32_t count, uint32_t frames, size_t params_bytes,
                                    struct rd_segment **segment);
 void rd_opencl_segment_free(struct rd_segment *s);
-/* opencl_args.c: INVALID naming node and argument. */
+/* ---- opencl_args.c */
+/* Whether an argument may be another from call to call. */
+int rd_opencl_arg_changes(const struct rd_command_arg *a);
+/* Which kernel objects serve which commands, and what of them changes: node, arg, arg_values. */
+rondo_status rd_opencl_args_new(struct rd_segment *s);
+void rd_opencl_args_free(struct rd_segment *s);
+/* INVALID naming node and argument. */
 rondo_status rd_opencl_check_args(struct rd_opencl_device *d, const struct rd_command *c);
-/* Arguments that never change, of the node's kernel object or another. */
+/* The kernel object that a kernel node is enqueued with. */
+static inline cl_kernel rd_opencl_kernel_of(const struct rd_segment *s, uint32_t command)
+{
+    return s->command[s->node[command].as].kernel->kernel;
+}
+rondo_status rd_opencl_no_memory(const struct rd_segment *s);
+/* Arguments that never change, of that kernel object or another. */
 rondo_status rd_opencl_set_fixed(struct rd_segment *s, uint32_t command, cl_kernel kernel);
 void rd_opencl_forget_events(struct rd_segment *s, struct rd_opencl_entry *e);
 /* Waits until the entry's callback has returned; 0: it does not come, the queue being lost. */
 int rd_opencl_await_callback(const struct rd_segment *s, struct rd_opencl_entry *e);
 
+/* ---- opencl_trial.c */
+rondo_status rd_opencl_trial_new(struct rd_segment *s);
+/* The way that a call goes, never RD_OPENCL_TRIAL; *status: why it cannot go as it has to. Before
+ * anything of the entry is used again. */
+enum rd_opencl_way rd_opencl_way_of(struct rd_segment *s, const struct rd_segment_call *call,
+                                    struct rd_opencl_entry *e, rondo_status *status);
+
 /* ---- opencl_record.c */
+/* Whether it could be a command buffer. */
+int rd_opencl_record_can(const struct rd_segment *s);
 rondo_status rd_opencl_record_new(struct rd_segment *s);
 void rd_opencl_record_free(struct rd_segment *s);
-/* Whether this call goes to the device as a command buffer, which is recorded if need be; *status:
- * why it could not be, where it has to. Before anything of the entry is used again. */
-int rd_opencl_record_use(struct rd_segment *s, const struct rd_segment_call *call,
-                         struct rd_opencl_entry *e, rondo_status *status);
+/* Whether there is a recording that does what the call wants. It is made where it is time to; with
+ * `at_once`, now. *can: 0 if it never will be; then, or on error, there is none. */
+int rd_opencl_record_ready(struct rd_segment *s, const struct rd_segment_call *call, int at_once,
+                           int *can, rondo_status *status);
 rondo_status rd_opencl_record_enqueue(struct rd_segment *s, cl_event *event);
 
+/* ---- opencl_wide.c */
+/* Whether kernels of it may run at the same time. */
+int rd_opencl_wide_can(const struct rd_segment *s);
+/* The queue and what else a segment needs for it. */
+rondo_status rd_opencl_wide_new(struct rd_segment *s);
+void rd_opencl_wide_free(struct rd_segment *s);
+/* All of the segment, and an event behind it in e->last. As segment_submit. */
+rondo_status rd_opencl_wide_enqueue(struct rd_segment *s, const struct rd_segment_call *call,
+                                    struct rd_opencl_entry *e, uint32_t *command);
+
 /* ---- opencl_submit.c */
+rondo_status rd_opencl_enqueue(struct rd_segment *s, const struct rd_segment_call *call,
+                               uint32_t command, struct rd_opencl_at at);
+/* Whether there is anything to do for it in this call. */
+int rd_opencl_runs(const struct rd_segment *s, const struct rd_segment_call *call,
+                   uint32_t command);
+rondo_status rd_opencl_send_params(struct rd_segment *s, const struct rd_segment_call *call,
+                                   cl_command_queue queue);
+/* Its event is at.last: behind what it waits for, or all that is in the queue. */
+rondo_status rd_opencl_marker(struct rd_queue *q, struct rd_opencl_at at);
+/* What follows in the queue waits for all that is in it, or for `event` unless it is NULL. */
+rondo_status rd_opencl_barrier(struct rd_queue *q, cl_command_queue queue, const cl_event *event);
+/* Whether nothing of the queue's submissions is under way. */
+static inline int rd_opencl_is_idle(const struct rd_queue *q)
+{
+    /* Acquire: what was written before the raise; pairs with rd_progress_reach. */
+    return rd_load_acquire(&q->progress->source->done) >= q->submitted;
+}
 void *rd_opencl_address(const struct rd_segment *s, const struct rd_segment_call *call,
                         const struct rd_command_arg *a);
 struct rd_opencl_move rd_opencl_move_of(const struct rd_segment *s,

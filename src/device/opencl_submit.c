@@ -46,7 +46,7 @@ static rondo_status set_changed(struct rd_segment *s, const struct rd_segment_ca
                                 uint32_t command)
 {
     struct rd_opencl_device *d = s->queue->device;
-    cl_kernel kernel = s->command[command].kernel->kernel;
+    cl_kernel kernel = rd_opencl_kernel_of(s, command);
     struct rd_opencl_arg *a = s->arg + s->node[command].arg_first,
                          *end = s->arg + s->node[command].arg_end;
     cl_int error;
@@ -77,15 +77,24 @@ static cl_command_queue queue_of(const struct rd_segment *s, const struct rd_seg
     return call->timed ? s->queue->timed : s->queue->queue;
 }
 
-static rondo_status enqueue_marker(struct rd_queue *q, cl_command_queue queue, cl_event *event)
+rondo_status rd_opencl_marker(struct rd_queue *q, struct rd_opencl_at at)
 {
     cl_int error;
-    RD_CL(q->device->backend, error, clEnqueueMarkerWithWaitList, queue, 0, NULL, event);
+    RD_CL(q->device->backend, error, clEnqueueMarkerWithWaitList, at.queue, at.waits, at.wait,
+          at.last);
     return error ? rd_opencl_failed(q->device, "clEnqueueMarkerWithWaitList", error) : RONDO_OK;
 }
 
+rondo_status rd_opencl_barrier(struct rd_queue *q, cl_command_queue queue, const cl_event *event)
+{
+    cl_int error;
+    RD_CL(q->device->backend, error, clEnqueueBarrierWithWaitList, queue, event != NULL, event,
+          NULL);
+    return error ? rd_opencl_failed(q->device, "clEnqueueBarrierWithWaitList", error) : RONDO_OK;
+}
+
 static rondo_status enqueue_kernel(struct rd_segment *s, const struct rd_segment_call *call,
-                                   uint32_t command, struct rd_opencl_events ev)
+                                   uint32_t command, struct rd_opencl_at at)
 {
     const struct rd_command *c = &s->command[command];
     struct rd_opencl_device *d = s->queue->device;
@@ -98,8 +107,8 @@ static rondo_status enqueue_kernel(struct rd_segment *s, const struct rd_segment
         global[i] = c->global[i];
         local[i] = c->local[i];
     }
-    RD_CL(d->backend, error, clEnqueueNDRangeKernel, queue_of(s, call), c->kernel->kernel,
-          c->dimensions, NULL, global, c->local[0] ? local : NULL, 0, NULL, ev.last);
+    RD_CL(d->backend, error, clEnqueueNDRangeKernel, at.queue, rd_opencl_kernel_of(s, command),
+          c->dimensions, NULL, global, c->local[0] ? local : NULL, at.waits, at.wait, at.last);
     return error ? rd_opencl_failed(d, "clEnqueueNDRangeKernel", error) : RONDO_OK;
 }
 
@@ -134,52 +143,49 @@ struct rd_opencl_move rd_opencl_move_of(const struct rd_segment *s,
     return m;
 }
 
-static rondo_status enqueue_move(struct rd_segment *s, const struct rd_segment_call *call,
-                                 uint32_t command, struct rd_opencl_events ev)
-{
-    const struct rd_opencl_move m = rd_opencl_move_of(s, call, command);
-    return rd_opencl_enqueue_move(s->queue->device, queue_of(s, call), &s->movers, &m, ev);
-}
-
 /* What the function enqueues has no events of ours: markers before and behind it have. */
 static rondo_status enqueue_launch(struct rd_segment *s, const struct rd_segment_call *call,
-                                   uint32_t command, struct rd_opencl_events ev)
+                                   uint32_t command, struct rd_opencl_at at)
 {
     const struct rd_command *c = &s->command[command];
-    cl_command_queue queue = queue_of(s, call);
-    rondo_status status = ev.first ? enqueue_marker(s->queue, queue, ev.first) : RONDO_OK;
+    const struct rd_opencl_at first = { .queue = at.queue, .last = at.first };
+    rondo_status status = at.first ? rd_opencl_marker(s->queue, first) : RONDO_OK;
     int failed;
     if (status)
         return status;
-    failed = c->launch(c->launch_context, call, queue);
+    failed = c->launch(c->launch_context, call, at.queue);
     if (failed)
         return rd_error(RONDO_ERR_FAILED, "its function returned %d", failed);
-    return ev.last ? enqueue_marker(s->queue, queue, ev.last) : RONDO_OK;
+    return at.last ? rd_opencl_marker(s->queue, at) : RONDO_OK;
 }
 
-static rondo_status enqueue(struct rd_segment *s, const struct rd_segment_call *call,
-                            uint32_t command, struct rd_opencl_events ev)
+rondo_status rd_opencl_enqueue(struct rd_segment *s, const struct rd_segment_call *call,
+                               uint32_t command, struct rd_opencl_at at)
 {
+    struct rd_opencl_move m;
     switch (s->command[command].kind) {
-    case RD_COMMAND_KERNEL: return enqueue_kernel(s, call, command, ev);
-    case RD_COMMAND_LAUNCH: return enqueue_launch(s, call, command, ev);
-    default: return enqueue_move(s, call, command, ev);
+    case RD_COMMAND_KERNEL: return enqueue_kernel(s, call, command, at);
+    case RD_COMMAND_LAUNCH: return enqueue_launch(s, call, command, at);
+    default: break;
     }
+    m = rd_opencl_move_of(s, call, command);
+    return rd_opencl_enqueue_move(s->queue->device, &s->movers, &m, at);
 }
 
-static int runs(const struct rd_segment *s, const struct rd_segment_call *call, uint32_t command)
+int rd_opencl_runs(const struct rd_segment *s, const struct rd_segment_call *call, uint32_t command)
 {
     struct rd_box_move box = s->command[command].box;
     return !(call->skip && call->skip[command]) && counted(&s->command[command], call, &box);
 }
 
-static rondo_status send_params(struct rd_segment *s, const struct rd_segment_call *call)
+rondo_status rd_opencl_send_params(struct rd_segment *s, const struct rd_segment_call *call,
+                                   cl_command_queue queue)
 {
     struct rd_opencl_device *d = s->queue->device;
     cl_int error;
     if (!s->params)
         return RONDO_OK;
-    RD_CL(d->backend, error, clEnqueueSVMMemcpy, queue_of(s, call), CL_FALSE,
+    RD_CL(d->backend, error, clEnqueueSVMMemcpy, queue, CL_FALSE,
           s->params + call->frame * s->params_pitch, call->params, s->params_bytes, 0, NULL, NULL);
     return error ? rd_opencl_failed(d, "clEnqueueSVMMemcpy of parameters", error) : RONDO_OK;
 }
@@ -219,26 +225,22 @@ static rondo_status queue_is_lost(const struct rd_queue *q)
     return rd_error(RONDO_ERR_DEVICE_LOST, "%s; it takes no more work", q->progress->why);
 }
 
-/* The events that a command is to have: of the last one that runs, or of all of a timed call. */
-static struct rd_opencl_events events_of(const struct rd_segment_call *call,
-                                         struct rd_opencl_entry *e, uint32_t command, int last)
+/* Where a command goes in order, with an event if it is the last one that runs, or with both in a
+ * timed call. */
+static struct rd_opencl_at place_of(const struct rd_segment *s, const struct rd_segment_call *call,
+                                    struct rd_opencl_entry *e, uint32_t command, int last)
 {
-    struct rd_opencl_events none = { NULL, NULL };
-    if (call->timed)
-        return (struct rd_opencl_events){ &e->timed[2 * command], &e->timed[2 * command + 1] };
-    if (last)
-        none.last = &e->last;
-    return none;
+    struct rd_opencl_at at = { .queue = queue_of(s, call) };
+    if (call->timed) {
+        at.first = &e->events[2 * command];
+        at.last = &e->events[2 * command + 1];
+    } else if (last) {
+        at.last = &e->last;
+    }
+    return at;
 }
 
 /* ---- timed calls: on a queue of their own, between what the main queue has before and behind */
-
-static rondo_status enqueue_barrier(struct rd_queue *q, cl_command_queue queue, cl_event event)
-{
-    cl_int error;
-    RD_CL(q->device->backend, error, clEnqueueBarrierWithWaitList, queue, 1, &event, NULL);
-    return error ? rd_opencl_failed(q->device, "clEnqueueBarrierWithWaitList", error) : RONDO_OK;
-}
 
 static rondo_status flush(struct rd_queue *q, cl_command_queue queue)
 {
@@ -250,12 +252,13 @@ static rondo_status flush(struct rd_queue *q, cl_command_queue queue)
 static rondo_status fork_timed(struct rd_queue *q)
 {
     cl_event before;
-    rondo_status status = enqueue_marker(q, q->queue, &before);
+    rondo_status status =
+        rd_opencl_marker(q, (struct rd_opencl_at){ .queue = q->queue, .last = &before });
     if (status)
         return status;
     status = flush(q, q->queue);
     if (!status)
-        status = enqueue_barrier(q, q->timed, before);
+        status = rd_opencl_barrier(q, q->timed, &before);
     RD_CL_RELEASE(q->device->backend, clReleaseEvent, before);
     return status;
 }
@@ -263,7 +266,7 @@ static rondo_status fork_timed(struct rd_queue *q)
 static rondo_status join_timed(struct rd_queue *q, cl_event last)
 {
     rondo_status status = flush(q, q->timed);
-    return status ? status : enqueue_barrier(q, q->queue, last);
+    return status ? status : rd_opencl_barrier(q, q->queue, &last);
 }
 
 /* ---- the whole segment */
@@ -274,34 +277,36 @@ static rondo_status enqueue_all(struct rd_segment *s, const struct rd_segment_ca
 {
     uint32_t last = s->count;
     rondo_status status;
-    while (last && !runs(s, call, last - 1))
+    while (last && !rd_opencl_runs(s, call, last - 1))
         last--;
     *command = s->count;
-    status = !last         ? enqueue_marker(s->queue, s->queue->queue, &e->last)
+    status = !last ? rd_opencl_marker(s->queue, (struct rd_opencl_at){ .queue = s->queue->queue,
+                                                                       .last = &e->last })
              : call->timed ? fork_timed(s->queue)
                            : RONDO_OK;
     if (call->timed)
         e->submit_ns = rd_os.now_ns();
     if (last && !status)
-        status = send_params(s, call);
+        status = rd_opencl_send_params(s, call, queue_of(s, call));
     for (uint32_t i = 0; i < last && !status; i++) {
-        if (!runs(s, call, i))
+        if (!rd_opencl_runs(s, call, i))
             continue;
         *command = i;
-        status = enqueue(s, call, i, events_of(call, e, i, i + 1 == last));
+        status = rd_opencl_enqueue(s, call, i, place_of(s, call, e, i, i + 1 == last));
     }
     if (status)
         return status;
     *command = s->count;
-    *behind = last && call->timed ? e->timed[2 * last - 1] : e->last;
+    *behind = last && call->timed ? e->events[2 * last - 1] : e->last;
     return last && call->timed ? join_timed(s->queue, *behind) : RONDO_OK;
 }
 
-static rondo_status hand_over(struct rd_segment *s, struct rd_opencl_entry *e, cl_event behind)
+static rondo_status hand_over(struct rd_segment *s, struct rd_opencl_entry *e,
+                              cl_command_queue queue, cl_event behind)
 {
     struct rd_opencl_device *d = s->queue->device;
     cl_int error;
-    rondo_status status = flush(s->queue, s->queue->queue);
+    rondo_status status = flush(s->queue, queue);
     if (status)
         return status;
     rd_store_relaxed(&e->pending, RD_OPENCL_PENDING); /* handed over with the event */
@@ -316,7 +321,8 @@ static rondo_status hand_over(struct rd_segment *s, struct rd_opencl_entry *e, c
 static rondo_status undo(struct rd_segment *s, struct rd_opencl_entry *e, rondo_status status)
 {
     struct rd_queue *q = s->queue;
-    if (!rd_opencl_drain(q->device, q->timed) || !rd_opencl_drain(q->device, q->queue))
+    if (!rd_opencl_drain(q->device, q->timed) ||
+        (q->wide && !rd_opencl_drain(q->device, q->wide)) || !rd_opencl_drain(q->device, q->queue))
         status = RONDO_ERR_DEVICE_LOST;
     if (status == RONDO_ERR_DEVICE_LOST)
         rd_progress_fail(q->progress, rd_error_text());
@@ -325,13 +331,30 @@ static rondo_status undo(struct rd_segment *s, struct rd_opencl_entry *e, rondo_
     return status;
 }
 
+/* What goes to the main queue next waits for what is on the other. */
+static rondo_status follow_wide(struct rd_queue *q)
+{
+    const struct rd_opencl_latest *l = &q->latest;
+    return l->entry && l->wide && !rd_opencl_is_idle(q) ? rd_opencl_barrier(q, q->queue, &l->event)
+                                                        : RONDO_OK;
+}
+
 /* All of it, and an event behind it. */
 static rondo_status enqueue_call(struct rd_segment *s, const struct rd_segment_call *call,
-                                 struct rd_opencl_entry *e, cl_event *behind, uint32_t *command)
+                                 struct rd_opencl_entry *e, enum rd_opencl_way way,
+                                 cl_event *behind, uint32_t *command)
 {
-    rondo_status status = RONDO_OK;
-    if (!rd_opencl_record_use(s, call, e, &status))
-        return status ? status : enqueue_all(s, call, e, behind, command);
+    rondo_status status;
+    if (way == RD_OPENCL_OUT_OF_ORDER) {
+        status = rd_opencl_wide_enqueue(s, call, e, command);
+        *behind = e->last;
+        return status;
+    }
+    status = follow_wide(s->queue);
+    if (status)
+        return status;
+    if (way == RD_OPENCL_IN_ORDER)
+        return enqueue_all(s, call, e, behind, command);
     status = rd_opencl_record_enqueue(s, &e->last);
     *behind = e->last;
     return status;
@@ -351,19 +374,27 @@ static int take_entry(struct rd_segment *s, struct rd_opencl_entry *e)
 rondo_status rd_opencl_segment_submit(struct rd_segment *s, const struct rd_segment_call *call,
                                       uint32_t *command)
 {
+    struct rd_queue *q = s->queue;
     struct rd_opencl_entry *e = &s->entry[call->frame];
+    enum rd_opencl_way way;
     cl_event behind;
     rondo_status status;
     *command = s->count;
     if (!take_entry(s, e))
-        return queue_is_lost(s->queue);
+        return queue_is_lost(q);
     e->value = call->value;
     e->is_timed = call->timed;
-    status = enqueue_call(s, call, e, &behind, command);
+    way = rd_opencl_way_of(s, call, e, &status);
+    e->has_events = call->timed || way == RD_OPENCL_OUT_OF_ORDER;
     if (!status)
-        status = hand_over(s, e, behind);
-    s->queue->submitted = call->value;
-    return status ? undo(s, e, status) : RONDO_OK;
+        status = enqueue_call(s, call, e, way, &behind, command);
+    if (!status)
+        status = hand_over(s, e, way == RD_OPENCL_OUT_OF_ORDER ? q->wide : q->queue, behind);
+    q->submitted = call->value;
+    if (status)
+        return undo(s, e, status);
+    q->latest = (struct rd_opencl_latest){ e, behind, way == RD_OPENCL_OUT_OF_ORDER };
+    return RONDO_OK;
 }
 
 /* ---- step by step */
@@ -397,13 +428,15 @@ static void set_anew(struct rd_segment *s)
 static rondo_status step(struct rd_segment *s, const struct rd_segment_call *call,
                          struct rd_opencl_entry *e, uint32_t command)
 {
-    struct rd_opencl_events ev = { &e->timed[2 * command], &e->timed[2 * command + 1] };
+    const struct rd_opencl_at at = { .queue = queue_of(s, call),
+                                     .first = &e->events[2 * command],
+                                     .last = &e->events[2 * command + 1] };
     rondo_status status = RONDO_OK;
     if (s->command[command].kind == RD_COMMAND_KERNEL)
-        status = rd_opencl_set_fixed(s, command, s->command[command].kernel->kernel);
+        status = rd_opencl_set_fixed(s, command, rd_opencl_kernel_of(s, command));
     if (!status)
-        status = enqueue(s, call, command, ev);
-    return status ? status : wait_for(s->queue, *ev.last);
+        status = rd_opencl_enqueue(s, call, command, at);
+    return status ? status : wait_for(s->queue, *at.last);
 }
 
 rondo_status rd_opencl_segment_step(struct rd_segment *s, const struct rd_segment_call *call,
@@ -414,15 +447,17 @@ rondo_status rd_opencl_segment_step(struct rd_segment *s, const struct rd_segmen
     *command = s->count;
     if (!take_entry(s, e))
         return queue_is_lost(s->queue);
-    e->is_timed = 1;
+    e->is_timed = e->has_events = 1;
     e->trial = 0;
     e->submit_ns = rd_os.now_ns();
     set_anew(s);
-    status = rd_opencl_finish(s->queue->device, s->queue->queue);
+    status = follow_wide(s->queue);
     if (!status)
-        status = send_params(s, call);
+        status = rd_opencl_finish(s->queue->device, s->queue->queue);
+    if (!status)
+        status = rd_opencl_send_params(s, call, queue_of(s, call));
     for (uint32_t i = 0; i < s->count && !status; i++) {
-        if (!runs(s, call, i))
+        if (!rd_opencl_runs(s, call, i))
             continue;
         *command = i;
         status = step(s, call, e, i);
@@ -457,8 +492,8 @@ void rd_opencl_segment_times(struct rd_segment *s, uint32_t frame, struct rd_com
     int64_t queued = 0, ahead = 0;
     int known = 0;
     for (uint32_t i = 0; i < s->count; i++) {
-        cl_event last = e->is_timed ? e->timed[2 * i + 1] : NULL;
-        cl_event first = last && e->timed[2 * i] ? e->timed[2 * i] : last;
+        cl_event last = e->is_timed ? e->events[2 * i + 1] : NULL;
+        cl_event first = last && e->events[2 * i] ? e->events[2 * i] : last;
         struct rd_command_time *t = &times[i];
         *t = (struct rd_command_time){ 0, 0 };
         if (!last)

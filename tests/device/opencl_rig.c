@@ -270,6 +270,17 @@ struct rd_device_kernel *rig_kernel(struct rig *r, const char *image, const char
     return kernel;
 }
 
+void rig_in_order(struct rd_command *command, uint32_t count)
+{
+    static uint32_t number[64];
+    cr_assert_leq(count, sizeof number / sizeof *number);
+    for (uint32_t i = 0; i < count; i++) {
+        number[i] = i;
+        command[i].after = i ? &number[i - 1] : NULL;
+        command[i].after_count = i > 0;
+    }
+}
+
 struct rd_segment *rig_segment(struct rig *r, const struct rd_command *command, uint32_t count,
                                uint32_t frames, size_t params)
 {

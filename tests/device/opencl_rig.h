@@ -46,6 +46,8 @@ void rig_forget(struct rig *r, void *memory);
 void rig_copy(struct rig *r, void *to, const void *from, size_t bytes);
 struct rd_device_kernel *rig_kernel(struct rig *r, const char *image, const char *entry,
                                     uint32_t args);
+/* Each of the commands follows the one before it; at most 64. */
+void rig_in_order(struct rd_command *command, uint32_t count);
 struct rd_segment *rig_segment(struct rig *r, const struct rd_command *command, uint32_t count,
                                uint32_t frames, size_t params);
 /* Submits, or steps, with the next value; fails the test if that fails. */

@@ -173,6 +173,7 @@ static void open_stream(struct rig *r, struct stream *t)
         t->command[i] = kernel_command(rig_kernel(r, image, i == 1 ? "twice" : "add", args),
                                        t->arg[i], args, N);
     }
+    rig_in_order(t->command, 3);
     t->segment = rig_segment(r, t->command, 3, FRAMES, 16);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Segments as command buffers: the same results as enqueued one by one, used where they may be, and
- * where RONDO_OPENCL_COMMAND_BUFFERS says so. */
+ * where RONDO_OPENCL_SUBMIT says so. */
 #include "tests/device/opencl_rig.h"
 
 #include <criterion/criterion.h>
@@ -70,6 +70,7 @@ static void describe(struct work *w)
                                          .box = { 6, 7, 1, { 9, 0 }, { 0, 0 } },
                                          .elem_bytes = 3,
                                          .value = odd };
+    rig_in_order(w->command, NODES);
 }
 
 static void play(unsigned *a, unsigned *b)
@@ -89,7 +90,7 @@ static void play(unsigned *a, unsigned *b)
 static void open_work(struct work *w, const char *mode)
 {
     memset(w, 0, sizeof *w);
-    setenv("RONDO_OPENCL_COMMAND_BUFFERS", mode, 1);
+    setenv("RONDO_OPENCL_SUBMIT", mode, 1);
     rig_open(&w->r, "", 0);
     w->a = rig_memory(&w->r, sizeof w->sa);
     w->b = rig_memory(&w->r, sizeof w->sb);
@@ -153,7 +154,7 @@ static int has_buffers(struct work *w)
 Test(opencl_buffers, always)
 {
     struct work w;
-    open_work(&w, "always");
+    open_work(&w, "command-buffer");
     make_segment(&w, NODES);
     go(&w, 0, 0, 0);
     if (!has_buffers(&w)) {
@@ -180,7 +181,7 @@ Test(opencl_buffers, always)
 Test(opencl_buffers, never)
 {
     struct work w;
-    open_work(&w, "never");
+    open_work(&w, "in-order");
     make_segment(&w, NODES);
     for (int i = 0; i < 100; i++)
         go(&w, 0, 0, 0);
@@ -219,7 +220,7 @@ Test(opencl_buffers, trial)
     cr_expect(!strcmp(text, ends[0]) || !strcmp(text, ends[1]), "undecided: %s", text);
     if (rig_made("clCreateCommandBufferKHR")) {
         cr_expect_eq(rig_made("clCreateCommandBufferKHR"), 1);
-        cr_expect_geq(rig_made("clEnqueueCommandBufferKHR"), 12);
+        cr_expect_geq(rig_made("clEnqueueCommandBufferKHR"), 2);
     }
     close_work(&w);
 }

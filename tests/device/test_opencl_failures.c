@@ -18,14 +18,14 @@ enum { BYTES = 4096, ITEMS = 64, FRAMES = 2, COMMANDS = 4 };
 struct life {
     struct rig r;
     char *there, *pinned, host[BYTES];
-    struct rd_device_kernel *kernel, *less;
-    struct rd_segment *segment, *fixed; /* the latter can be a command buffer */
-    struct rd_command_arg arg[3];
-    struct rd_command command[COMMANDS];
+    struct rd_device_kernel *kernel, *less, *more;
+    struct rd_segment *segment, *fixed; /* the latter can go any way */
+    struct rd_command_arg arg[3], beside;
+    struct rd_command command[COMMANDS + 1];
     void *base[3];
     int params[4];
     int failures; /* that were told */
-    int buffers;
+    int fixes;    /* it is a life of the fixed segment */
 };
 
 /* Whether it went well; a failure is the one that was made on purpose, and says so. */
@@ -76,6 +76,7 @@ static void describe(struct life *l)
                                          .box = { 64, 1, 1, { 0 }, { 0 } },
                                          .elem_bytes = 1,
                                          .value = nine };
+    rig_in_order(l->command, COMMANDS);
 }
 
 /* One replay. One that fails leaves its queue usable, or lost. */
@@ -113,19 +114,36 @@ static void copies(struct life *l)
     well(l, l->r.ops->copy(l->r.backend, 0, &box), "a copy of a box");
 }
 
+/* Two kernels beside each other, and what is behind both. */
+static void describe_fixed(struct life *l)
+{
+    static const uint32_t number[COMMANDS] = { 0, 1, 2, 3 };
+    memmove(&l->command[2], &l->command[1], (COMMANDS - 1) * sizeof *l->command);
+    l->command[0].kernel = l->less;
+    l->command[0].arg_count = 1;
+    l->command[1] = l->command[0];
+    l->command[1].kernel = l->more;
+    l->command[1].arg = &l->beside;
+    l->beside = (struct rd_command_arg){ .kind = RONDO_ARG_ACCESS, .place = { 0, 3072 } };
+    l->command[2].to.slot = 0;
+    l->command[2].from = (struct rd_place){ 0, 2048 };
+    for (uint32_t i = 2; i <= COMMANDS; i++) {
+        l->command[i].after = number;
+        l->command[i].after_count = i;
+    }
+}
+
 /* A segment whose arguments stay. */
 static void fixed(struct life *l)
 {
     const struct rd_kernel_source s = { RONDO_OPENCL_C, image, sizeof image - 1, "less", NULL, 1 };
     struct rd_segment_call call = { .base = l->base };
     uint32_t at = 99;
-    if (!well(l, l->r.ops->kernel_new(l->r.backend, 0, &s, &l->less), "a kernel"))
+    if (!well(l, l->r.ops->kernel_new(l->r.backend, 0, &s, &l->less), "a kernel") ||
+        !well(l, l->r.ops->kernel_new(l->r.backend, 0, &s, &l->more), "a kernel"))
         return;
-    l->command[0].kernel = l->less;
-    l->command[0].arg_count = 1;
-    l->command[1].to.slot = 0;
-    l->command[1].from = (struct rd_place){ 0, 2048 };
-    if (!well(l, l->r.ops->segment_new(l->r.queue, l->command, COMMANDS, FRAMES, 0, &l->fixed),
+    describe_fixed(l);
+    if (!well(l, l->r.ops->segment_new(l->r.queue, l->command, COMMANDS + 1, FRAMES, 0, &l->fixed),
               "a segment"))
         return;
     for (uint32_t i = 0; i < 3 && !rd_load_acquire(&l->r.progress.failed); i++) {
@@ -156,7 +174,7 @@ static void live(struct life *l)
     describe(l);
     l->base[0] = l->there;
     l->base[1] = l->host;
-    if (l->buffers) {
+    if (l->fixes) {
         fixed(l);
         return;
     }
@@ -178,6 +196,8 @@ static void end(struct life *l)
         ops->segment_free(l->fixed);
     if (l->less)
         ops->kernel_free(l->less);
+    if (l->more)
+        ops->kernel_free(l->more);
     if (l->kernel)
         ops->kernel_free(l->kernel);
     if (l->r.queue)
@@ -191,13 +211,13 @@ static void end(struct life *l)
 }
 
 /* A life in which the n-th call fails; 0 when there is no n-th call. */
-static int one_life(uint64_t n, int error, int buffers)
+static int one_life(uint64_t n, int error, int fixes)
 {
     struct life l;
     const char *call;
     memset(&l, 0, sizeof l);
     l.r.ops = rig_ops();
-    l.buffers = buffers;
+    l.fixes = fixes;
     rig_allocator(&l.r.alloc);
     rig_progress(&l.r.progress);
     rig_fail(n, error);
@@ -227,11 +247,11 @@ enum { SPARED = 1 };
 /* Of all calls of a life the first-th and then each stride-th. */
 static void every_call(uint32_t without, int error, uint64_t first, uint64_t stride)
 {
-    const char *buffers = getenv("RONDO_OPENCL_COMMAND_BUFFERS");
+    const int fixes = getenv("RONDO_OPENCL_SUBMIT") != NULL;
     uint64_t n = first;
     rig_need();
     rig_watch(without);
-    while (one_life(n, error, buffers != NULL))
+    while (one_life(n, error, fixes))
         n += stride * SPARED;
     cr_expect_gt(n, 60u, "only %llu calls", (unsigned long long)n);
     rig_unwatch();
@@ -255,13 +275,19 @@ Test(opencl_failures, every_call_where_kernels_move_3)
 
 Test(opencl_failures, every_call_of_command_buffers_1)
 {
-    setenv("RONDO_OPENCL_COMMAND_BUFFERS", "always", 1);
+    setenv("RONDO_OPENCL_SUBMIT", "command-buffer", 1);
     every_call(0, -5, 1, 2);
 }
 Test(opencl_failures, every_call_of_command_buffers_2)
 {
-    setenv("RONDO_OPENCL_COMMAND_BUFFERS", "always", 1);
+    setenv("RONDO_OPENCL_SUBMIT", "command-buffer", 1);
     every_call(0, -5, 2, 2);
+}
+
+Test(opencl_failures, every_call_out_of_order)
+{
+    setenv("RONDO_OPENCL_SUBMIT", "out-of-order", 1);
+    every_call(0, -5, 1, 2);
 }
 
 /* ---- lost devices */

@@ -314,6 +314,7 @@ static uint32_t run(int backend, const struct em_mode *mode, uint32_t workers, u
     et_alarm(60, "hangs: %s\n", what);
     options = em_options(mode, 1 + below(&seed, 4));
     limit = below(&seed, 3) ? 0 : 2048 + 512 * below(&seed, 20);
+    kit_submit_by(seed >> 20);
     w->rt = kit_open_limited(backend, workers, devices, limit);
     if (w->rt.id) {
         made = run_in(w, &options, devices, limit != 0, seed, what);

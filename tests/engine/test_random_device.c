@@ -7,6 +7,7 @@
 #include "tests/engine/oracle.h"
 #include "tests/engine/random_device.h"
 #include "tests/engine/random_program.h"
+#include "tests/support/device_kit.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -136,8 +137,10 @@ Test(engine_random_device, every_executor_does_what_the_oracle_does, .timeout = 
     DU_NEEDS_DEVICE();
     rg_devices = 1;
     rg_helper_start();
-    for (uint32_t i = 0; i < PLACES; i++)
+    for (uint32_t i = 0; i < PLACES; i++) {
+        kit_submit_by(i);
         runtimes[i] = du_runtime(places[i].workers, places[i].devices, places[i].bytes);
+    }
     for (uint64_t k = 0; k < programs && wrong < 5; k++)
         wrong += run_program(first + k, runtimes, &t) != 0;
     et_alarm(60, "stuck while closing\n");

@@ -90,6 +90,12 @@ static rondo_runtime open_opencl(const char *cpus, uint32_t devices, uint64_t by
     return (rondo_runtime){ 0 };
 }
 
+void kit_submit_by(uint64_t seed)
+{
+    static const char *const ways[] = { "trial", "in-order", "command-buffer", "out-of-order" };
+    setenv("RONDO_OPENCL_SUBMIT", ways[seed % 4], 1);
+}
+
 rondo_runtime kit_open_limited(int backend, uint32_t workers, uint32_t devices, uint64_t bytes)
 {
     char cpus[64];

@@ -15,6 +15,8 @@ extern const char *const kit_names[KIT_BACKENDS];
 rondo_runtime kit_open(int backend, uint32_t workers, uint32_t devices);
 /* The same, `bytes` of each device's memory being for Rondo. */
 rondo_runtime kit_open_limited(int backend, uint32_t workers, uint32_t devices, uint64_t bytes);
+/* How runtimes opened from now on hand segments over to OpenCL devices: one of all ways. */
+void kit_submit_by(uint64_t seed);
 
 /* What a node does to the elements [first, first + count) of its slots. */
 enum kit_op {
