@@ -217,6 +217,13 @@ static void leave(struct waiter *w, const struct rd_lane *l)
         w->stray = 1;
 }
 
+/* They are looked at anew. */
+static void forget_notes(struct waiter *w)
+{
+    w->stray = any_left(w);
+    w->notes = w->noted = 0;
+}
+
 /* The lanes that were left are the worker's. It may be dozing, because callers drove them so far:
  * this one stops. Inside a read section. */
 static void poke(struct waiter *w, struct rd_exec *x)
@@ -397,23 +404,21 @@ static int is_there(const struct rd_exec *x, const struct note *n)
     return 0;
 }
 
-/* Registers in what the lanes wait for. Whether nothing of it is met; lanes that are gone are
- * forgotten. */
-static int register_notes(struct waiter *w)
+/* Registers in what the lanes wait for. Whether all of them are there, and nothing of it is met. */
+static int register_notes(const struct waiter *w)
 {
     struct rd_exec *x;
     int unmet = 1;
     rd_rcu_read_lock();
     x = exec_of(w);
-    for (uint32_t i = 0; i < w->noted; i++) {
-        if (!x || !is_there(x, &w->note[i]))
-            w->noted = 0;
-        else
+    for (uint32_t i = 0; i < w->noted && unmet; i++) {
+        unmet = x && is_there(x, &w->note[i]);
+        if (unmet)
             rd_unmet_register(&w->note[i].unmet);
     }
     rd_fence(); /* orders the registration with the look; partners: those of the lanes' wakers */
-    for (uint32_t i = 0; i < w->noted; i++)
-        unmet &= !rd_unmet_is_met(&w->note[i].unmet);
+    for (uint32_t i = 0; i < w->noted && unmet; i++)
+        unmet = !rd_unmet_is_met(&w->note[i].unmet);
     rd_rcu_read_unlock();
     return unmet;
 }
@@ -446,7 +451,7 @@ static void park(struct waiter *w)
     int64_t time = time_of(w), most, left;
     rd_unmet_register(&event);
     if (keeps && !register_notes(w)) {
-        w->notes = 0;
+        forget_notes(w);
         return;
     }
     rd_fence(); /* orders the registration with the look; partner: rd_lane_end's, between done and
@@ -465,6 +470,8 @@ static void park(struct waiter *w)
     rd_park_sleep(prepared, most);
     w->idle_since = 0;
     w->notes = 0;
+    if (!keeps)
+        w->noted = 0;
     w->kept = keeps;
 }
 
