@@ -6,9 +6,10 @@
  * sources; before it sleeps it registers in the wake word of every unmet wait, fences, and looks
  * again at `attention` and at every wait (src/base/park.h has the argument). Two cases deliberately
  * do not register. (1) A source whose seat a caller holds: the caller pokes the worker when it has
- * given the seat back with work left and no longer looks after it (src/exec/wait.c). (2) A source that callers keep driving (its `waited` moves):
- * asking for the submit's wake would cost each of their submits a system call; the worker dozes
- * instead and asks again after DOZES quiet looks. Both sleep at most DOZE_NS. */
+ * given the seat back with work left and no longer looks after it (src/exec/wait.c). (2) A source
+ * that callers keep driving (its `waited` moves): asking for the submit's wake would cost each of
+ * their submits a system call; the worker dozes instead and asks again after DOZES quiet looks.
+ * Both sleep at most DOZE_NS. */
 #include "src/machine/agenda.h"
 
 #include "src/base/error.h"
