@@ -360,17 +360,13 @@ static rondo_status make_context(struct rd_backend *b, uint32_t first)
 static rondo_status make_contexts(struct rd_backend *b)
 {
     rondo_status status = RONDO_OK;
-    cl_int error;
     for (uint32_t i = 0; i < b->devices && !status; i++) {
         struct rd_opencl_device *d = &b->device[i];
         if (!d->context)
             status = make_context(b, i);
-        if (status)
-            break;
-        RD_CL_NEW(b, error, d->queue, clCreateCommandQueueWithProperties, d->context, d->id, NULL);
-        if (error)
-            status = rd_opencl_failed(d, "clCreateCommandQueueWithProperties", error);
-        else if (!d->native)
+        if (!status)
+            status = rd_opencl_make_queue(d, NULL, &d->queue);
+        if (!status && !d->native)
             status = rd_opencl_movers_new(d, &d->movers);
     }
     return status;

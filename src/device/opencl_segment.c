@@ -14,30 +14,37 @@ enum { PARAMS_ALIGN = 128 };
 
 /* ---- queues */
 
+rondo_status rd_opencl_make_queue(struct rd_opencl_device *d, const cl_queue_properties *properties,
+                                  cl_command_queue *queue)
+{
+    cl_int error;
+    RD_CL_NEW(d->backend, error, *queue, clCreateCommandQueueWithProperties, d->context, d->id,
+              properties);
+    if (!error)
+        return RONDO_OK;
+    *queue = NULL;
+    return rd_opencl_failed(d, "clCreateCommandQueueWithProperties", error);
+}
+
 rondo_status rd_opencl_queue_new(struct rd_backend *b, uint32_t device,
                                  struct rd_progress *progress, struct rd_queue **queue)
 {
     const cl_queue_properties timed[] = { CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE, 0 };
     struct rd_opencl_device *d = &b->device[device];
     struct rd_queue *q = rd_zalloc(b->alloc, sizeof *q, _Alignof(struct rd_queue));
-    cl_int error;
+    rondo_status status;
     if (!q)
         return rd_error(RONDO_ERR_MEMORY, "opencl: no memory for a queue");
     q->device = d;
     q->progress = progress;
-    RD_CL_NEW(b, error, q->queue, clCreateCommandQueueWithProperties, d->context, d->id, NULL);
-    if (error)
-        goto free_queue;
-    RD_CL_NEW(b, error, q->timed, clCreateCommandQueueWithProperties, d->context, d->id, timed);
-    if (error)
-        goto release_queue;
-    *queue = q;
-    return RONDO_OK;
-release_queue:
-    RD_CL_RELEASE(b, clReleaseCommandQueue, q->queue);
-free_queue:
-    rd_free(b->alloc, q, sizeof *q);
-    return rd_opencl_failed(d, "clCreateCommandQueueWithProperties", error);
+    status = rd_opencl_make_queue(d, NULL, &q->queue);
+    if (!status)
+        status = rd_opencl_make_queue(d, timed, &q->timed);
+    if (status)
+        rd_opencl_queue_free(q);
+    else
+        *queue = q;
+    return status;
 }
 
 void rd_opencl_queue_free(struct rd_queue *q)
@@ -45,8 +52,10 @@ void rd_opencl_queue_free(struct rd_queue *q)
     struct rd_backend *b = q->device->backend;
     if (q->wide)
         RD_CL_RELEASE(b, clReleaseCommandQueue, q->wide);
-    RD_CL_RELEASE(b, clReleaseCommandQueue, q->timed);
-    RD_CL_RELEASE(b, clReleaseCommandQueue, q->queue);
+    if (q->timed)
+        RD_CL_RELEASE(b, clReleaseCommandQueue, q->timed);
+    if (q->queue)
+        RD_CL_RELEASE(b, clReleaseCommandQueue, q->queue);
     rd_free(b->alloc, q, sizeof *q);
 }
 
@@ -137,11 +146,11 @@ static rondo_status prepare_kernels(struct rd_segment *s)
         if (s->command[i].kind != RD_COMMAND_KERNEL)
             continue;
         status = check_groups(s, i);
-        if (!status)
-            status = rd_opencl_check_args(s->queue->device, &s->command[i]);
-        if (status || s->node[i].as != i)
+        if (status || s->node[i].as != i) /* its arguments are another's */
             continue;
-        status = rd_opencl_set_fixed(s, i, rd_opencl_kernel_of(s, i));
+        status = rd_opencl_check_args(s->queue->device, &s->command[i]);
+        if (!status)
+            status = rd_opencl_set_fixed(s, i, rd_opencl_kernel_of(s, i));
         if (!status)
             status = try_args(s, i);
     }

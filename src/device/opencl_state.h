@@ -103,7 +103,7 @@ struct rd_queue {
     cl_command_queue timed; /* for timed calls */
     cl_command_queue wide;  /* out of order; NULL: no segment has use for it */
     uint64_t submitted;     /* the latest value */
-    /* The latest submission. Who goes to another queue, or is on `wide` too, waits for its end. */
+    /* The latest submission: see rd_opencl_follow. */
     struct rd_opencl_latest {
         struct rd_opencl_entry *entry; /* whose event it is; NULL: none, or it has ended */
         cl_event event;
@@ -261,6 +261,9 @@ rondo_status rd_opencl_copy(struct rd_backend *b, uint32_t device,
                             const struct rd_device_copy *copy);
 
 /* ---- opencl_segment.c */
+/* A queue of the driver's; *queue is NULL if there is none. */
+rondo_status rd_opencl_make_queue(struct rd_opencl_device *d, const cl_queue_properties *properties,
+                                  cl_command_queue *queue);
 rondo_status rd_opencl_queue_new(struct rd_backend *b, uint32_t device,
                                  struct rd_progress *progress, struct rd_queue **queue);
 void rd_opencl_queue_free(struct rd_queue *q);
@@ -268,6 +271,13 @@ rondo_status rd_opencl_segment_new(struct rd_queue *q, const struct rd_command *
                                    uint32_t count, uint32_t frames, size_t params_bytes,
                                    struct rd_segment **segment);
 void rd_opencl_segment_free(struct rd_segment *s);
+rondo_status rd_opencl_no_memory(const struct rd_segment *s);
+/* Arguments that never change, of rd_opencl_kernel_of or another object. */
+rondo_status rd_opencl_set_fixed(struct rd_segment *s, uint32_t command, cl_kernel kernel);
+void rd_opencl_forget_events(struct rd_segment *s, struct rd_opencl_entry *e);
+/* Waits until the entry's callback has returned; 0: it does not come, the queue being lost. */
+int rd_opencl_await_callback(const struct rd_segment *s, struct rd_opencl_entry *e);
+
 /* ---- opencl_args.c */
 /* Whether an argument may be another from call to call. */
 int rd_opencl_arg_changes(const struct rd_command_arg *a);
@@ -281,12 +291,6 @@ static inline cl_kernel rd_opencl_kernel_of(const struct rd_segment *s, uint32_t
 {
     return s->command[s->node[command].as].kernel->kernel;
 }
-rondo_status rd_opencl_no_memory(const struct rd_segment *s);
-/* Arguments that never change, of that kernel object or another. */
-rondo_status rd_opencl_set_fixed(struct rd_segment *s, uint32_t command, cl_kernel kernel);
-void rd_opencl_forget_events(struct rd_segment *s, struct rd_opencl_entry *e);
-/* Waits until the entry's callback has returned; 0: it does not come, the queue being lost. */
-int rd_opencl_await_callback(const struct rd_segment *s, struct rd_opencl_entry *e);
 
 /* ---- opencl_trial.c */
 rondo_status rd_opencl_trial_new(struct rd_segment *s);
@@ -328,6 +332,9 @@ rondo_status rd_opencl_send_params(struct rd_segment *s, const struct rd_segment
 rondo_status rd_opencl_marker(struct rd_queue *q, struct rd_opencl_at at);
 /* What follows in the queue waits for all that is in it, or for `event` unless it is NULL. */
 rondo_status rd_opencl_barrier(struct rd_queue *q, cl_command_queue queue, const cl_event *event);
+/* What goes to `queue` next, the main one or the one out of order, comes behind the latest
+ * submission. */
+rondo_status rd_opencl_follow(struct rd_queue *q, cl_command_queue queue);
 /* Whether nothing of the queue's submissions is under way. */
 static inline int rd_opencl_is_idle(const struct rd_queue *q)
 {

@@ -331,12 +331,12 @@ static rondo_status undo(struct rd_segment *s, struct rd_opencl_entry *e, rondo_
     return status;
 }
 
-/* What goes to the main queue next waits for what is on the other. */
-static rondo_status follow_wide(struct rd_queue *q)
+rondo_status rd_opencl_follow(struct rd_queue *q, cl_command_queue queue)
 {
     const struct rd_opencl_latest *l = &q->latest;
-    return l->entry && l->wide && !rd_opencl_is_idle(q) ? rd_opencl_barrier(q, q->queue, &l->event)
-                                                        : RONDO_OK;
+    const int in_turn = queue == q->queue && !l->wide;
+    return l->entry && !in_turn && !rd_opencl_is_idle(q) ? rd_opencl_barrier(q, queue, &l->event)
+                                                         : RONDO_OK;
 }
 
 /* All of it, and an event behind it. */
@@ -350,7 +350,7 @@ static rondo_status enqueue_call(struct rd_segment *s, const struct rd_segment_c
         *behind = e->last;
         return status;
     }
-    status = follow_wide(s->queue);
+    status = rd_opencl_follow(s->queue, s->queue->queue);
     if (status)
         return status;
     if (way == RD_OPENCL_IN_ORDER)
@@ -451,7 +451,7 @@ rondo_status rd_opencl_segment_step(struct rd_segment *s, const struct rd_segmen
     e->trial = 0;
     e->submit_ns = rd_os.now_ns();
     set_anew(s);
-    status = follow_wide(s->queue);
+    status = rd_opencl_follow(s->queue, s->queue->queue);
     if (!status)
         status = rd_opencl_finish(s->queue->device, s->queue->queue);
     if (!status)

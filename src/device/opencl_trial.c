@@ -8,10 +8,10 @@
  * stays. They are replays like any other: a trial costs no work that is not wanted.
  *
  * A timed call, and one that skips a node, goes in order. */
+#include "src/base/heap.h"
 #include "src/base/os.h"
 #include "src/device/opencl_state.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -60,15 +60,14 @@ rondo_status rd_opencl_trial_new(struct rd_segment *s)
 
 /* ---- samples */
 
-static int compare(const void *a, const void *b)
+static int is_shorter(const void *a, const void *b)
 {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
+    return *(const int64_t *)a < *(const int64_t *)b;
 }
 
 static int64_t middle(struct rd_opencl_trial *t, unsigned way)
 {
-    qsort(t->took_ns[way], RD_OPENCL_SAMPLES, sizeof(int64_t), compare);
+    rd_heap_sort(t->took_ns[way], RD_OPENCL_SAMPLES, sizeof(int64_t), is_shorter);
     return t->took_ns[way][RD_OPENCL_SAMPLES / 2];
 }
 

@@ -26,20 +26,6 @@ int rd_opencl_wide_can(const struct rd_segment *s)
     return any && s->queue->device->wide;
 }
 
-static rondo_status make_queue(struct rd_queue *q)
-{
-    const cl_queue_properties properties[] = { CL_QUEUE_PROPERTIES,
-                                               CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 0 };
-    struct rd_opencl_device *d = q->device;
-    cl_int error;
-    RD_CL_NEW(d->backend, error, q->wide, clCreateCommandQueueWithProperties, d->context, d->id,
-              properties);
-    if (!error)
-        return RONDO_OK;
-    q->wide = NULL;
-    return rd_opencl_failed(d, "clCreateCommandQueueWithProperties", error);
-}
-
 /* The most commands that one follows, or that nothing follows. */
 static uint32_t most_waits(const struct rd_segment *s)
 {
@@ -54,14 +40,17 @@ static uint32_t most_waits(const struct rd_segment *s)
 
 rondo_status rd_opencl_wide_new(struct rd_segment *s)
 {
+    const cl_queue_properties properties[] = { CL_QUEUE_PROPERTIES,
+                                               CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 0 };
+    struct rd_queue *q = s->queue;
     for (uint32_t i = 0; i < s->count; i++)
         for (uint32_t k = 0; k < s->command[i].after_count; k++)
             s->node[s->command[i].after[k]].followed = 1;
     s->waits = most_waits(s);
-    s->wait = rd_zalloc_array(s->queue->device->backend->alloc, s->waits, sizeof *s->wait);
+    s->wait = rd_zalloc_array(q->device->backend->alloc, s->waits, sizeof *s->wait);
     if (!s->wait)
         return rd_opencl_no_memory(s);
-    return s->queue->wide ? RONDO_OK : make_queue(s->queue);
+    return q->wide ? RONDO_OK : rd_opencl_make_queue(q->device, properties, &q->wide);
 }
 
 void rd_opencl_wide_free(struct rd_segment *s)
@@ -81,14 +70,6 @@ struct trip {
 static cl_event *event_of(const struct trip *t, uint32_t command)
 {
     return &t->e->events[2 * command + 1];
-}
-
-/* Behind what was submitted before. */
-static rondo_status follow(struct rd_queue *q)
-{
-    return q->latest.entry && !rd_opencl_is_idle(q)
-               ? rd_opencl_barrier(q, q->wide, &q->latest.event)
-               : RONDO_OK;
 }
 
 static int is_one(const struct trip *t, uint32_t command)
@@ -150,7 +131,7 @@ rondo_status rd_opencl_wide_enqueue(struct rd_segment *s, const struct rd_segmen
 {
     struct rd_queue *q = s->queue;
     struct trip t = { s, call, e, 0 };
-    rondo_status status = follow(q);
+    rondo_status status = rd_opencl_follow(q, q->wide);
     if (!status && s->params) {
         status = rd_opencl_send_params(s, call, q->wide);
         if (!status)

@@ -255,6 +255,28 @@ static void text_of(struct work *w, char *text, size_t bytes)
     w->r.ops->segment_describe(w->segment[0], text, bytes);
 }
 
+/* Kernels side by side, each of which writes a cell of its own from cell 0; but the last one reads
+ * what the first wrote, and follows the first `behind`. Segments are not made yet. */
+static void open_fan(struct work *w, const char *way, uint32_t count, uint32_t behind)
+{
+    setenv("RONDO_OPENCL_SUBMIT", way, 1);
+    memset(w, 0, sizeof *w);
+    rig_open(&w->r, "", 0);
+    w->count = count;
+    for (uint32_t i = 0; i < CELLS; i++)
+        w->cell[i] = rig_memory(&w->r, sizeof w->should[i]);
+    for (uint32_t i = 0; i < count; i++) {
+        struct node *n = &w->node[i];
+        n->from[0] = n->from[1] = i + 1 == count;
+        n->to = 1 + i;
+        make_kernel(w, i);
+        w->command[i].after = n->after;
+    }
+    for (uint32_t k = 0; k < behind; k++)
+        w->node[count - 1].after[k] = k;
+    w->command[count - 1].after_count = behind;
+}
+
 /* Two kernels beside each other, and one behind both: who is out of order and who is not. */
 Test(opencl_wide, only_where_something_is_beside_something)
 {
@@ -264,20 +286,7 @@ Test(opencl_wide, only_where_something_is_beside_something)
     char text[128];
     for (int chain = 0; chain < 2; chain++)
         for (int way = 0; way < 3; way++) {
-            setenv("RONDO_OPENCL_SUBMIT", ways[way], 1);
-            memset(&w, 0, sizeof w);
-            rig_open(&w.r, "", 0);
-            w.count = 3;
-            for (uint32_t i = 0; i < CELLS; i++)
-                w.cell[i] = rig_memory(&w.r, sizeof w.should[i]);
-            for (uint32_t i = 0; i < 3; i++) {
-                w.node[i].from[0] = w.node[i].from[1] = i == 2 ? 1 : 0;
-                w.node[i].to = 1 + i;
-                make_kernel(&w, i);
-                w.command[i].after = w.node[i].after;
-            }
-            w.node[2].after[1] = 1;
-            w.command[2].after_count = 2;
+            open_fan(&w, ways[way], 3, 2);
             if (chain)
                 rig_in_order(w.command, 3);
             make_segments(&w);
@@ -296,19 +305,7 @@ Test(opencl_wide, calls_of_the_driver)
 {
     static struct work w;
     char text[128];
-    setenv("RONDO_OPENCL_SUBMIT", "out-of-order", 1);
-    memset(&w, 0, sizeof w);
-    rig_open(&w.r, "", 0);
-    w.count = 4;
-    for (uint32_t i = 0; i < CELLS; i++)
-        w.cell[i] = rig_memory(&w.r, sizeof w.should[i]);
-    for (uint32_t i = 0; i < 4; i++) {
-        w.node[i].to = 1 + i;
-        w.node[i].from[0] = w.node[i].from[1] = i == 3 ? 1 : 0; /* the last follows the first */
-        make_kernel(&w, i);
-        w.command[i].after = w.node[i].after;
-    }
-    w.command[3].after_count = 1;
+    open_fan(&w, "out-of-order", 4, 1);
     make_segments(&w);
     text_of(&w, text, sizeof text);
     if (!strstr(text, "out of order")) {

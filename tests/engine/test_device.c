@@ -30,6 +30,17 @@ static int begin(struct bed *b, int backend, uint32_t workers, uint32_t devices)
     return 1;
 }
 
+/* A buffer of N, and a node on the device that mixes all of it. */
+static rondo_slot record_mix(struct bed *b, rondo_buffer *u)
+{
+    rondo_slot slot;
+    *u = kit_buffer(b->rt, "u", N, 1, RONDO_HOST);
+    slot = kit_slot(b->g, "u", *u);
+    kit_record(b->g, &(struct kit_node){
+                         .name = "mix", .op = KIT_MIX, .u = slot, .count = N, .on = RONDO_GPU(0) });
+    return slot;
+}
+
 static void instantiate(struct bed *b, const struct em_mode *m, uint32_t window)
 {
     rondo_instantiate_options options = em_options(m, window);
@@ -426,10 +437,7 @@ static void overwriting(int backend, const struct em_mode *m, uint32_t workers)
     rondo_node put;
     if (!begin(&b, backend, workers, 1))
         return;
-    u = kit_buffer(b.rt, "u", N, 1, RONDO_HOST);
-    slot = kit_slot(b.g, "u", u);
-    kit_record(b.g, &(struct kit_node){
-                        .name = "mix", .op = KIT_MIX, .u = slot, .count = N, .on = RONDO_GPU(0) });
+    slot = record_mix(&b, &u);
     put = kit_record(
         b.g, &(struct kit_node){ .name = "put", .op = KIT_PUT, .u = slot, .count = N, .value = 7 });
     instantiate(&b, m, 2);
@@ -622,10 +630,7 @@ static void stopped(int backend, const struct em_mode *m, uint32_t workers)
     rondo_result result;
     if (!begin(&b, backend, workers, 1))
         return;
-    u = kit_buffer(b.rt, "u", N, 1, RONDO_HOST);
-    s = kit_slot(b.g, "u", u);
-    kit_record(b.g, &(struct kit_node){
-                        .name = "mix", .op = KIT_MIX, .u = s, .count = N, .on = RONDO_GPU(0) });
+    s = record_mix(&b, &u);
     rondo_record_task(b.g, &(rondo_task_desc){ .name = "enough",
                                                .fn = stop_after,
                                                .context = &runs,
@@ -655,12 +660,7 @@ Test(device, concurrent_replays_are_refused)
     rondo_buffer u;
     rondo_exec x;
     begin(&b, KIT_FAKE, 1, 1);
-    u = kit_buffer(b.rt, "u", N, 1, RONDO_HOST);
-    kit_record(b.g, &(struct kit_node){ .name = "mix",
-                                        .op = KIT_MIX,
-                                        .u = kit_slot(b.g, "u", u),
-                                        .count = N,
-                                        .on = RONDO_GPU(0) });
+    record_mix(&b, &u);
     cr_assert_eq(
         rondo_instantiate(b.g, &(rondo_instantiate_options){ .order = RONDO_CONCURRENT }, &x),
         RONDO_ERR_INVALID);
